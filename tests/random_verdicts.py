@@ -103,3 +103,50 @@ def _relations(items: Mapping[str, list[Record]]) -> Iterator[Key]:
 def _verdict(query: str, task: str, item: str, against: Any = None, label: str | None = None, **more: Any) -> Record:
     system = {} if item[0] in "gnq" else {"system": "a"}
     return {"query": query, **system, "task": task, "item": item, "against": against, "label": label, **more}
+
+
+def labelled_by_several(random: Random) -> list[Record]:
+    """Records of a few queries, labelled by people, or by a model in several samples, with everything that may be odd.
+
+    There may be labels of documents, failed labels with the errors of their calls, items that were removed, and texts
+    that have changed since.
+    """
+    authors = random.choice([["human"], ["human:b", "human:a", "human:c"], ["model"], ["model", "human:a"]])
+    samples = random.choice([1, 1, 3])
+    has_rubric = random.random() < 0.9
+    records: list[Record] = [RUBRIC] if has_rubric else []
+    for number in random.sample(range(20), random.randint(0, 6)):
+        query = f"q{number}"
+        sizes = {name: random.choice([0, 0, 1, 2, 3]) for name in SETS}
+        found, _ = random_query(random, query, sizes, random.choice([0.0, 0.5, 0.9, 1.0]), random.choice([0.0, 0.2]))
+        items = [each for each in found if "task" not in each]
+        labels = [each for each in found if "task" in each and (has_rubric or each["task"] != "tone")]
+        _change_items(random, items)
+        records += items
+        for author in authors:
+            for sample in range(1 if author.startswith("human") else samples):
+                chosen = [each for each in labels if random.random() < 0.9]
+                records += [{**each, "by": author, "sample": sample, **_odd(random)} for each in chosen]
+        if random.random() < 0.2:
+            document = {"query": query, "type": "document", "item": "d1", "task": "relevance", "label": 2}
+            records.append({**document, "by": random.choice(authors)})
+        gone = [{"record": "item", **each, "removed": True} for each in items if random.random() < 0.05]
+        records += gone
+    records += [
+        {"record": "call", "key": f"k{at}", "state": random.choice(["failed", "done"]), "error": f"error {at % 2}."}
+        for at in range(3)
+    ]
+    return [each if each.get("state") == "failed" else {**each, "call": None} for each in records]
+
+
+def _change_items(random: Random, items: list[Record]) -> None:
+    for item in items:
+        if random.random() < 0.5:
+            item["text"] = random.choice(["Gold is soft.", "Iron rusts."])
+        if random.random() < 0.1:
+            item["digest"] = random.choice(["5fd496ce85ce7540", "0123456789abcdef"])
+
+
+def _odd(random: Random) -> Record:
+    digest = {"digest": "5fd496ce85ce7540"} if random.random() < 0.05 else {}
+    return {"call": f"k{random.randrange(4)}", **digest}

@@ -83,7 +83,7 @@ def test_samples_of_a_model_are_averaged_and_so_are_their_bounds() -> None:
 
 def test_labels_of_several_models_must_be_chosen_from() -> None:
     records = [_claim("c1", "full", "m"), _claim("c1", "none", "n"), _claim("c1", "none", None)]
-    with pytest.raises(KaratError, match=r"m \(1 label\), n \(1 label\), human \(1 label\)"):
+    with pytest.raises(KaratError, match=r"human \(1 label\), m \(1 label\), n \(1 label\)"):
         _value(records)
     assert [_value(records, by=by) for by in ("m", "n", "human")] == [1.0, 0.0, 0.0]
     with pytest.raises(KaratError, match="no label is by 'o'"):

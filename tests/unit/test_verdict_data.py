@@ -327,7 +327,7 @@ def test_verdicts_are_loaded_for_measures_of_ones_own(caplog: pytest.LogCaptureF
     labels += [{**row, "item": "c2", "label": "none"}, {**row, "item": "c2", "label": "full", "by": "human"}]
     assert karat.parse("Faithfulness").compute(karat.Verdicts.load(labels, by="model")).tolist() == [0.5]
     assert caplog.messages == ["karat: 1 label replaced by a later one of the same author."]
-    with pytest.raises(KaratError, match=r"by several authors\. .* model \(3 labels\), human \(1 label\)"):
+    with pytest.raises(KaratError, match=r"by several authors\. .* human \(1 label\), model \(3 labels\)"):
         karat.Verdicts.load(labels)
     with pytest.raises(KaratError, match="by must be text, not 7"):
         karat.Verdicts.load(labels, by=7)  # type: ignore[arg-type]  # on purpose

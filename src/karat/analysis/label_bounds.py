@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import cast
+from itertools import accumulate, takewhile
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -20,32 +23,66 @@ _MOST_ROWS = 1 << 24
 _ROWS_AT_ONCE = 1 << 20
 
 
-def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats | None = None) -> QueryBounds:
-    """The bounds of a measure. `values` are those of the measure, if they were computed before.
+class Cost(NamedTuple):
+    """What it costs to try all combinations of a query's unknown labels, in rows."""
+
+    rows: float
+    query: str
+
+
+def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats, limit: Cost | None) -> QueryBounds:
+    """The bounds of a measure, of which `values` are known.
 
     Unknown labels are set to the lowest or the highest of their scale, whichever lowers or raises the measure. Where
     that is not certain, all combinations are tried, for up to 16 unknown labels per query; a query with more gets the
-    lowest and the highest value of the measure itself.
+    lowest and the highest value of the measure itself. So does one that costs as much as the `limit`, or more.
     """
-    low = (measure.compute(verdicts) if values is None else values).copy()
+    low = values.copy()
     bounds = QueryBounds.exactly(low, low.copy())
     open_queries = np.flatnonzero(np.isnan(low))
     if len(open_queries):
-        found = _bounds(measure, verdicts.take(open_queries))
+        found = _bounds(measure, verdicts.take(open_queries), limit)
         for field in fields(QueryBounds):
             getattr(bounds, field.name)[open_queries] = getattr(found, field.name)
     return bounds
 
 
-def _bounds(measure: Measure, verdicts: Verdicts) -> QueryBounds:
+def combination_costs(measure: Measure, verdicts: Verdicts, values: Floats) -> list[Cost]:
+    """The costs of queries without a value, in order, as far as they can be tried, and the first one beyond."""
+    rows = np.flatnonzero(np.isnan(values))
+    if not len(rows) or 0 not in relations_of(measure).values():
+        return []
+    open_ones = verdicts.take(rows)
+    return affordable(_costs(open_ones, _unknown(measure, open_ones)))
+
+
+def affordable(costs: Iterable[Cost]) -> list[Cost]:
+    """The lowest costs, as far as all of them together can be tried, and the first one beyond, if any is."""
+    found = sorted(costs)
+    totals = accumulate(cost.rows for cost in found)
+    within = sum(1 for _ in takewhile(lambda total: total <= _MOST_ROWS, totals))
+    return found[: within + 1]
+
+
+def limit_of(costs: Sequence[Cost]) -> Cost | None:
+    """The first cost that is too much, of what `affordable` returned; None if all of them can be tried."""
+    return costs[-1] if math.fsum(cost.rows for cost in costs) > _MOST_ROWS else None
+
+
+def _unknown(measure: Measure, verdicts: Verdicts) -> Ints:
+    """The number of unknown labels of each query that may raise or lower the measure."""
+    either = [relation for relation, sign in relations_of(measure).items() if sign == 0]
+    return sum((_unknown_rows(verdicts, relation) for relation in either), np.zeros(len(verdicts.queries), np.int64))
+
+
+def _bounds(measure: Measure, verdicts: Verdicts, limit: Cost | None) -> QueryBounds:
     n, relations = len(verdicts.queries), relations_of(measure)
     if not relations:
         return _bounds_without_relations(measure, verdicts)
-    either = [relation for relation, sign in relations.items() if sign == 0]
-    unknown = sum((_unknown_rows(verdicts, relation) for relation in either), np.zeros(n, np.int64))
+    unknown = _unknown(measure, verdicts)
     low, high = (measure.compute(verdicts.assuming(_extremes(relations, sign))) for sign in (-1, 1))
     exact, nullable = np.ones(n, bool), np.zeros(n, bool)
-    tried = _affordable(unknown, verdicts)
+    tried = _tried(_costs(verdicts, unknown), limit, verdicts)
     if tried.any():
         rows = np.flatnonzero(tried)
         low[rows], high[rows], nullable[rows] = _combinations(measure, verdicts, rows, relations, unknown)
@@ -92,16 +129,19 @@ def _needed_sets(relations: dict[Relation, int]) -> list[ItemSet]:
     return list(sets)
 
 
-def _affordable(unknown: Ints, verdicts: Verdicts) -> Bools:
-    """Queries with few enough unknown labels to try all combinations, those with the fewest first."""
+def _costs(verdicts: Verdicts, unknown: Ints) -> list[Cost]:
+    """The costs of the queries with few enough unknown labels to try all combinations."""
     items = np.bincount(verdicts.item_query, minlength=len(unknown))
     labels = np.bincount(verdicts.item_query[verdicts.label_item], minlength=len(unknown))
     cost = np.ldexp((items + labels).astype(float), np.minimum(unknown, MOST_UNKNOWN + 1))
-    cost[(unknown == 0) | (unknown > MOST_UNKNOWN)] = np.inf
-    order = np.argsort(cost, kind="stable")
-    affordable = np.zeros(len(unknown), bool)
-    affordable[order] = np.cumsum(cost[order]) <= _MOST_ROWS
-    return affordable
+    possible = np.flatnonzero((unknown > 0) & (unknown <= MOST_UNKNOWN)).tolist()
+    return [Cost(float(cost[at]), verdicts.queries[at]) for at in possible]
+
+
+def _tried(costs: Sequence[Cost], limit: Cost | None, verdicts: Verdicts) -> Bools:
+    """The queries that cost less than the limit."""
+    tried = {cost.query for cost in costs if limit is None or cost < limit}
+    return np.array([query in tried for query in verdicts.queries], bool)
 
 
 def _combinations(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
 
-from karat.analysis.label_bounds import label_bounds
 from karat.analysis.label_evidence import LabelEvidence
 from karat.arguments import check_text
 from karat.errors import KaratError
+from karat.evaluation.label_scores import LabelScores
+from karat.labels.failed_labels import FailedLabels
 from karat.labels.missing import check_labels, failed_extractions, labelled_measures, labelled_samples, reads_answers
 from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
 from karat.labels.results import read_labelled_results
@@ -20,8 +22,6 @@ from karat.options import Unknown, check_choice
 from karat.registry.selection import Measures, Selection, asked_names, select_measures
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
-from karat.scores.query_bounds import QueryBounds
-from karat.scores.sample_variance import SampleVariance
 from karat.sources.digests import LazyDigests, digest
 from karat.sources.result_fields import Part
 from karat.sources.results import Results
@@ -58,9 +58,13 @@ def evaluate_verdicts(
     selected = select(records, system, by)
     if listed is not None:
         return score_verdicts(selected, listed, unknown, name)
-    listed = select_measures(labelled_measures(selected), subjects=("verdicts",))
+    listed = select_measures(_labelled_measures(selected), subjects=("verdicts",))
     scores = score_verdicts(selected, listed, unknown, name)
-    return replace(scores, findings=(*scores.findings, *_unscored(selected)))
+    return replace(scores, findings=(*scores.findings, *unscored(FailedLabels.of(selected))))
+
+
+def _labelled_measures(selected: Selected) -> list[str]:
+    return labelled_measures(selected.facts, partial(FailedLabels.of, selected), selected.records.name)
 
 
 def _records(verdicts: Any) -> VerdictRecords:
@@ -107,12 +111,12 @@ class LabelledResults:
     @property
     def measures(self) -> list[str]:
         """The measures that the labels suffice for."""
-        return labelled_measures(self.selected)
+        return _labelled_measures(self.selected)
 
     @property
     def unscored(self) -> list[Finding]:
         """What the labels should have sufficed for."""
-        return _unscored(self.selected)
+        return unscored(FailedLabels.of(self.selected))
 
     def scores(self, measures: Selection, unknown: Unknown, name: str) -> Scores:
         """The scores of these measures by the labels."""
@@ -124,44 +128,46 @@ class LabelledResults:
 
 def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, name: str) -> Scores:
     """The scores of a system by its labels: of several samples, the mean of each measure."""
-    check_labels(selected, measures, selected.records.name)
-    values, bounds, variances = {}, {}, {}
-    for measure in measures:
-        column, samples = str(measure), labelled_samples(measure, selected)
-        of_samples = [measure.compute(sample) for sample in samples]
-        values[column] = np.mean(of_samples, axis=0)
-        if np.isnan(values[column]).any():
-            each = [label_bounds(measure, *pair) for pair in zip(samples, of_samples, strict=True)]
-            of_measure = bounds[column] = _mean_bounds(each)
-            # Whatever the unknown labels are, the value may be the same.
-            values[column] = np.where(of_measure.exact & ~of_measure.unknown, of_measure.low, values[column])
-            of_samples = [np.where(np.isnan(values[column]), np.nan, of_sample.low) for of_sample in each]
-        if len(of_samples) > 1:
-            variances[column] = SampleVariance.of(of_samples)
-    queries = selected.samples[0].queries
+    facts, where = selected.facts, selected.records.name
+    check_labels(facts, partial(FailedLabels.of, selected), measures, where)
+    scored = LabelScores.of(selected, {measure: labelled_samples(measure, facts) for measure in measures})
+    digests = LazyDigests(partial(label_digests, selected))
+    notes = facts.notes.sentences
+    scores = scores_of_verdicts(scored, notes, selected.authors, digests, measures, unknown, name, where)
+    return replace(scores, verdicts=LabelEvidence(selected))
+
+
+def scores_of_verdicts(
+    scored: LabelScores,
+    notes: Sequence[str],
+    authors: Sequence[str],
+    digests: Mapping[str, str],
+    measures: Selection,
+    unknown: Unknown,
+    name: str,
+    where: str,
+) -> Scores:
+    """The scores of all queries; `where` is the place of the labels, for errors."""
     if unknown == "error":
-        _reject_unknown(queries, values, bounds, selected.records.name)
-    found = [Finding("reading", note, 0) for note in selected.notes]
+        _reject_unknown(scored, where)
     return Scores(
-        queries,
-        values,
-        tuple(found),
+        scored.queries,
+        scored.values,
+        tuple(Finding("reading", note, 0) for note in notes),
         name,
-        verdicts=LabelEvidence(selected),
-        label_bounds=bounds if unknown == "bounds" else {},
-        sample_variances=variances,
-        fingerprint=Fingerprint(
-            {"verdicts": LazyDigests(lambda: _digests(selected))}, options={"by": ", ".join(selected.authors)}
-        ),
+        label_bounds=scored.bounds if unknown == "bounds" else {},
+        sample_variances=scored.variances,
+        fingerprint=Fingerprint({"verdicts": digests}, options={"by": ", ".join(authors)}),
         asked=asked_names(measures),
     )
 
 
-def _unscored(selected: Selected) -> list[Finding]:
-    return [Finding("unscored", *what) for what in failed_extractions(selected)]
+def unscored(failed: FailedLabels) -> list[Finding]:
+    """What the labels should have sufficed for, but do not."""
+    return [Finding("unscored", *what) for what in failed_extractions(failed)]
 
 
-def _digests(selected: Selected) -> dict[str, str]:
+def label_digests(selected: Selected) -> dict[str, str]:
     """The digest of each query's nuggets and gold claims, which must be the same for systems that are compared."""
     golds: dict[str, set[tuple[str, str, str]]] = {query: set() for query in selected.samples[0].queries}
     for item in selected.items:
@@ -170,17 +176,10 @@ def _digests(selected: Selected) -> dict[str, str]:
     return {query: digest(items) for query, items in golds.items()}
 
 
-def _mean_bounds(each: Sequence[QueryBounds]) -> QueryBounds:
-    """The mean of the bounds of all samples."""
-    low, high = (np.mean([getattr(bounds, side) for bounds in each], axis=0) for side in ("low", "high"))
-    exact = np.logical_and.reduce([bounds.exact for bounds in each])
-    return QueryBounds(low, high, exact, np.logical_or.reduce([bounds.nullable for bounds in each]))
-
-
-def _reject_unknown(
-    queries: Sequence[str], values: Mapping[str, Any], bounds: Mapping[str, QueryBounds], where: str
-) -> None:
-    for measure, of_measure in bounds.items():
-        for at in np.flatnonzero(of_measure.lacking(values[measure]))[:1].tolist():
+def _reject_unknown(scored: LabelScores, where: str) -> None:
+    for measure, bounds in scored.bounds.items():
+        lacking = np.flatnonzero(bounds.lacking(scored.values[measure])).tolist()
+        if lacking:
+            query = min(scored.queries[at] for at in lacking)
             hint = 'Label it, or use unknown="bounds" (--unknown bounds).'
-            raise KaratError(f"{measure} of query {queries[at]} lacks a label", where=where, hint=hint)
+            raise KaratError(f"{measure} of query {query} lacks a label", where=where, hint=hint)

@@ -93,7 +93,7 @@ class Judging:
         from karat.labels.missing import task_measures
         from karat.registry.selection import select_measures
 
-        names = task_measures(selected, self.task)
+        names = task_measures(selected.facts, self.task)
         if not names:
             return None
         return score_verdicts(selected, select_measures(names, subjects=("verdicts",)), "bounds", system or "")

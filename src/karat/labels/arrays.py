@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from karat.errors import KaratError, did_you_mean, plural, shown
+from karat.errors import KaratError, did_you_mean, shown
 from karat.judged import Bools, Floats, Ints, distinct
 from karat.labels.categorical import pair_codes
 from karat.labels.changes import labels_of_earlier_texts
@@ -170,8 +170,11 @@ class VerdictArrays:
             f"the item {shown(name)} of query {shown(query)} is unknown", where=self.records.place(row), hint=hint
         )
 
-    def samples(self, *, people: bool) -> tuple[Verdicts, ...]:
-        """The Verdicts of each sample, in order; of people, one in which the majority counts."""
+    def samples(self, *, people: bool, numbers: Sequence[int] | None = None) -> dict[int, Verdicts]:
+        """The Verdicts of each sample, in order; of people, one in which the majority counts.
+
+        `numbers` are those of the samples, by default of all that there are.
+        """
         labels, columns = self.records.labels, self._label_columns()
         values = self._values(columns.item)
         usable = columns.against >= 0
@@ -181,12 +184,12 @@ class VerdictArrays:
         columns, values = _LabelPositions(*(each[usable] for each in columns)), values[usable]
         thing = self._thing(columns)
         last = self._last_of_each(thing, authors[usable], sample[usable], values)
-        found = []
-        for each in distinct(sample[usable]).tolist() or [0]:
+        found = {}
+        for each in (distinct(sample[usable]).tolist() or [0]) if numbers is None else numbers:
             rows = last[sample[usable][last] == each]
             kept, chosen = majority(thing[rows], values[rows])
-            found.append(self._verdicts(_LabelPositions(*(column[rows[kept]] for column in columns)), chosen))
-        return tuple(found)
+            found[each] = self._verdicts(_LabelPositions(*(column[rows[kept]] for column in columns)), chosen)
+        return found
 
     def _thing(self, columns: _LabelPositions) -> Ints:
         """A number for what each label is about: labels for the same thing have the same number."""
@@ -270,19 +273,6 @@ class VerdictArrays:
             label_passage=columns.passage,
             label_value=values,
         )
-
-    def notes(self) -> list[str]:
-        """What was odd about the labels."""
-        found = []
-        if self.replaced:
-            found.append(f"{plural(self.replaced, 'label')} replaced by a later one of the same author")
-        if len(self.outdated):
-            found.append(f"{plural(len(self.outdated), 'label')} not used: the text has changed since")
-        if self.unused:
-            found.append(
-                f"{plural(self.unused, 'label')} not used: about passages that the sentence does not cite together"
-            )
-        return found
 
 
 def _kind(against: Against) -> int:

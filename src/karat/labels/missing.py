@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
-import numpy as np
-
-from karat.errors import KaratError, plural, printable
+from karat.errors import KaratError, plural
+from karat.labels.failed_labels import FailedLabels
+from karat.labels.label_facts import LabelFacts, LabelKind
 from karat.labels.recipes import RECIPES
-from karat.labels.selection import Selected
-from karat.labels.tasks import BUILT_IN
-from karat.labels.things import label_status
 from karat.measures import parse
 from karat.measures.relations import relations_of
 from karat.registry import Measure
 from karat.registry.selection import Selection
-from karat.verdicts import AGAINST, SETS, Relation, Verdicts
+from karat.verdicts import Relation
 
 _MEASURES = (
     "Faithfulness", "Faithfulness(unit=sentences)", "ContextRelevance", "ContextPrecision", "ContextRecall",
@@ -43,8 +39,6 @@ _AGAINST_WORDS = {
     "gold": "against the gold answer", "question": "to the question", "cited": "against what they cite",
     "others": "against what they cite",
 }  # fmt: skip
-_EXTRACTED = {"answer": "claims", "gold": "gold_claims", "question": "nuggets"}
-"""the items that are extracted from an implied item"""
 _RECIPES = {
     ("claims", "context"): "faithfulness", ("sentences", "context"): "faithfulness",
     ("passages", "question"): "context",
@@ -74,103 +68,66 @@ def rubric_measure(name: str) -> str:
     return str(parse("Correctness", "verdicts")(task=name))
 
 
-def task_measures(selected: Selected, task: str) -> list[str]:
+def task_measures(facts: LabelFacts, task: str) -> list[str]:
     """The measures of a recipe, or of a rubric, whose labels are there, for at least one query."""
-    return _labelled(selected, measures_of(task))
+    return _labelled(facts, measures_of(task))
 
 
-def labelled_measures(selected: Selected) -> list[str]:
-    """The measures whose labels are there, for at least one query."""
-    verdicts = selected.samples[0]
-    found = _labelled(selected, (*_DEFAULT, *_rubrics(selected)))
-    if not found and len(verdicts.cite_sentence):
+def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], where: str) -> list[str]:
+    """The measures whose labels are there, for at least one query; `failed` are labels that failed, for errors."""
+    found = _labelled(facts, (*_DEFAULT, *_rubrics(facts)))
+    if not found and facts.has_citations:
         return ["CitationValid"]
-    if not found and not len(verdicts.label_task) and selected.records.documents:
+    if not found and not _first(facts) and facts.has_documents:
         hint = "They are for runs: evaluate(truth, run, verdicts=...), or karat evaluate TRUTH RUN --verdicts FILE."
-        what = "all labels are about documents, and none about answers"
-        raise KaratError(what, where=selected.records.name, hint=hint)
+        raise KaratError("all labels are about documents, and none about answers", where=where, hint=hint)
     if not found:
-        hint = f"{_unused(selected)}`karat measures` lists all measures."
+        hint = f"{_unused(facts, failed)}`karat measures` lists all measures."
         raise KaratError("no measure can be computed from these labels", hint=hint)
     return found
 
 
-def _rubrics(selected: Selected) -> list[str]:
+def _rubrics(facts: LabelFacts) -> list[str]:
     """The measures of the rubrics, except those that no measure can name."""
     names = []
-    for rubric in selected.records.tasks.keys() - BUILT_IN.keys():
+    for rubric in facts.rubrics:
         with suppress(KaratError):
             names.append(rubric_measure(rubric))
     return sorted(names)
 
 
-def _labelled(selected: Selected, names: Sequence[str]) -> list[str]:
-    found = [name for name in names if labelled_samples(parse(name, "verdicts"), selected)]
+def _labelled(facts: LabelFacts, names: Sequence[str]) -> list[str]:
+    found = [name for name in names if labelled_samples(parse(name, "verdicts"), facts)]
     return [name for name in found if name != "Faithfulness(unit=sentences)" or "Faithfulness" not in found]
 
 
-def check_labels(selected: Selected, measures: Selection, where: str) -> None:
-    """Refuse a measure for which no query has any label, and say what to label."""
+def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, where: str) -> None:
+    """Refuse a measure for which no query has any label, and say what to label; `failed` are labels that failed."""
     for measure in measures:
-        if not labelled_samples(measure, selected):
-            relation = _missing(measure, selected.samples[0])[0]
+        if not labelled_samples(measure, facts):
+            relation = _missing(measure, _first(facts))[0]
             what = f"{measure} needs labels of the task {relation.task}: {in_words(relation)}"
-            hint = f"{_unused(selected)}{_how_to_label(relation)}"
+            hint = f"{_unused(facts, failed)}{_how_to_label(relation)}"
             raise KaratError(f"{what}, and there are none", where=where, hint=hint)
 
 
-def _unused(selected: Selected) -> str:
+def _unused(facts: LabelFacts, failed: Callable[[], FailedLabels]) -> str:
     """Why labels that are there are not used, or are not there, as sentences."""
-    notes = [f"{note}. " for note in selected.notes if " not used: " in note]
-    return "".join((*notes, *_failures(selected)))
+    return "".join((*(f"{note}. " for note in facts.notes.sentences if " not used: " in note), str(failed())))
 
 
-def _failures(selected: Selected) -> list[str]:
-    """How many labels failed, and the most frequent error of their calls, as a sentence."""
-    rows = _failed_rows(selected)
-    return [f"{plural(len(rows), 'label')} failed{_most_frequent_error(selected, rows)}. "] if rows else []
-
-
-def failed_extractions(selected: Selected) -> list[tuple[str, int, str]]:
+def failed_extractions(failed: FailedLabels) -> list[tuple[str, int, str]]:
     """Items that could not be extracted for any query, so that no measure reads them: what, how often, and a hint."""
-    labels, known = selected.records.labels, {item.set for item in selected.known_items}
-    rows_of: dict[str, list[int]] = {}
-    for row in _failed_rows(selected):
-        items = _EXTRACTED.get(labels.item[row]) if labels.task[row] == "support" else None
-        if items is not None and items not in known:
-            rows_of.setdefault(items, []).append(row)
     hint = "Measures of them are left out. `karat judge --retry-failed` asks again."
-    found = []
-    for items, rows in rows_of.items():
-        queries, why = len({labels.query[row] for row in rows}), _most_frequent_error(selected, rows)
-        found.append((f"{_ITEMS[items]} could not be extracted for {plural(queries, 'query')}{why}", queries, hint))
-    return found
+    return [
+        (f"{_ITEMS[items]} could not be extracted for {plural(each.number, 'query')}{each.reason}", each.number, hint)
+        for items, each in failed.never_extracted.items()
+    ]
 
 
-def _failed_rows(selected: Selected) -> list[int]:
-    """The labels of the evaluated queries that failed, without those that were given later."""
-    labels = selected.records.labels
-    systems, queries = {None, *(item.system for item in selected.known_items)}, {*selected.samples[0].queries}
-    has_failed = labels.state.where(lambda state: state == "failed") & labels.by.where(selected.authors.__contains__)
-    has_failed &= labels.system.where(systems.__contains__) & labels.query.where(queries.__contains__)
-    if not has_failed.any():
-        return []
-    status = label_status(selected.records)
-    return [row for row in np.flatnonzero(has_failed).tolist() if status[row] == "counts"]
-
-
-def _most_frequent_error(selected: Selected, rows: Sequence[int]) -> str:
-    """The most frequent error of the calls of labels, as the end of a sentence."""
-    labels, calls = selected.records.labels, selected.records.calls
-    errors = {call.key: call.error for call in calls if call.state == "failed" and call.error}
-    found = Counter(error for row in rows if (error := errors.get(labels.call[row] or "")))
-    why = "".join(f", most often with this error: {printable(error)}" for error, _ in found.most_common(1))
-    return why.removesuffix(".")
-
-
-def labelled_samples(measure: Measure, selected: Selected) -> tuple[Verdicts, ...]:
+def labelled_samples(measure: Measure, facts: LabelFacts) -> list[int]:
     """The samples of a model in which it was asked for the labels of a measure: for others, it may be asked once."""
-    return tuple(sample for sample in selected.samples if not _missing(measure, sample))
+    return [sample for sample, kinds in facts.kinds.items() if not _missing(measure, kinds)]
 
 
 def reads_answers(measure: Measure) -> bool:
@@ -207,19 +164,20 @@ def _how_to_label(relation: Relation) -> str:
     )
 
 
-def _missing(measure: Measure, verdicts: Verdicts) -> list[Relation]:
+def _first(facts: LabelFacts) -> frozenset[LabelKind]:
+    """The kinds of labels in the first sample."""
+    return next(iter(facts.kinds.values()))
+
+
+def _missing(measure: Measure, kinds: Collection[LabelKind]) -> list[Relation]:
     """The relations that have no label at all; measures of citations need labels of any kind for citations."""
-    return [relation for relation in relations_of(measure) if not _has_labels(relation, verdicts)]
+    return [relation for relation in relations_of(measure) if not _has_labels(relation, kinds)]
 
 
-def _has_labels(relation: Relation, verdicts: Verdicts) -> bool:
-    if relation.task not in verdicts.tasks:
-        return False
+def _has_labels(relation: Relation, kinds: Collection[LabelKind]) -> bool:
     against: set[str] = {relation.against}
     if relation.items == "sentences" and relation.against in _CITATIONS:
         against = {*_CITATIONS}
     elif relation.against == "context":
         against = {"context", "passage"}
-    rows = verdicts.label_task == verdicts.tasks.index(relation.task)
-    rows = rows & np.isin(verdicts.label_against, [AGAINST.index(each) for each in against])
-    return bool((verdicts.item_set[verdicts.label_item[rows]] == SETS.index(relation.items)).any())
+    return any(LabelKind(relation.task, relation.items, each) in kinds for each in against)

@@ -80,6 +80,16 @@ class VerdictRecords:
         return found
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was read but the version of the file."""
+        return not any((len(self.labels), self.items, self.removed, self.documents, self.calls, *self.rubrics))
+
+    @property
+    def rubrics(self) -> frozenset[str]:
+        """The names of the tasks that are not built in."""
+        return frozenset(self.tasks.keys() - BUILT_IN.keys())
+
+    @property
     def systems(self) -> list[str]:
         """The systems that labels or items name, in order."""
         named = dict.fromkeys([*self.labels.system.categories, *map(itemgetter(1), self.items)])
@@ -108,10 +118,24 @@ def read_verdict_records(source: Any) -> VerdictRecords:
     source = rereadable(source, _NAME)
     sources = [rereadable(each, _NAME) for each in source] if _are_files(source) else [source]
     try:
-        return _read(sources, {})
+        records = _read(sources, {})
     except UnknownTaskError:
         # The record of a rubric may stand after its labels, or in a later file.
-        return _read(sources, _rubrics(sources))
+        records = _read(sources, _rubrics(sources))
+    if records.is_empty:
+        raise no_verdicts(records.name)
+    return records
+
+
+@without_collection()
+def read_part_of_verdicts(records: Sequence[Mapping[str, Any]]) -> VerdictRecords:
+    """Read some of many records, of which there may be none; they must contain all rubrics."""
+    return _read([records], {})
+
+
+def no_verdicts(where: str) -> KaratError:
+    """The error for a source without records."""
+    return KaratError("no verdicts found", where=where, hint=_HINT)
 
 
 def _are_files(source: object) -> bool:
@@ -126,9 +150,6 @@ def _read(sources: Sequence[Any], rubrics: Mapping[str, Task]) -> VerdictRecords
     for each in sources:
         _read_source(records, labels, each)
     records.labels = labels.columns()
-    others = records.items, records.removed, records.documents, records.calls, records.tasks.keys() - BUILT_IN.keys()
-    if not len(labels) and not any(others):
-        raise KaratError("no verdicts found", where=records.name, hint=_HINT)
     return records
 
 

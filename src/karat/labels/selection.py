@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -16,6 +16,7 @@ from karat.judged import Ints
 from karat.labels.arrays import VerdictArrays
 from karat.labels.changes import add_items_of_responses
 from karat.labels.label_columns import ItemKey, LabelColumns
+from karat.labels.label_facts import LabelFacts, LabelNotes, kinds_of
 from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
 from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response
@@ -26,8 +27,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The labels of one system by the chosen authors: the Verdicts of each sample, the items, and notes."""
+    """The labels of one system by the chosen authors: the Verdicts of each sample, the items, and facts."""
 
+    system: str | None
     samples: tuple[Verdicts, ...]
     items: tuple[Item | None, ...]
     """the item at each position of the Verdicts; None for an answer without a record of its own"""
@@ -36,10 +38,15 @@ class Selected:
     stale: Ints
     """those of them whose texts have changed since, so that they do not count"""
     authors: tuple[str, ...]
-    notes: tuple[str, ...]
+    facts: LabelFacts
     records: VerdictRecords
     known_items: tuple[Item, ...]
     """all items of the queries in the order of the records, also those with nothing to judge"""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was odd about the labels."""
+        return self.facts.notes.sentences
 
 
 def is_person(author: str) -> bool:
@@ -47,36 +54,38 @@ def is_person(author: str) -> bool:
     return author == "human" or author.startswith("human:")
 
 
-def choose_authors(records: VerdictRecords, by: str | None, rows: Ints) -> tuple[str, ...]:
-    """The authors whose labels count: the chosen ones, all people, or the only model; otherwise an error lists them."""
-    counts = records.labels.by.take(rows).counts()
-    people = tuple(author for author in counts if is_person(author))
+def choose_authors(counts: Mapping[str, int], by: str | None, where: str) -> tuple[str, ...]:
+    """The authors whose labels count: the chosen ones, all people, or the only model; otherwise an error lists them.
+
+    `counts` is the number of labels by each author, and `where` their place.
+    """
+    names = sorted(counts)
+    people = tuple(author for author in names if is_person(author))
+    listed = ", ".join(f"{name} ({plural(counts[name], 'label')})" for name in names)
     if by is not None:
-        chosen = people if by == "human" else tuple(author for author in counts if author == by)
-        if not chosen and counts:
-            near = did_you_mean(by, counts)
-            raise KaratError(
-                f"no label is by {shown(by)}", where=records.name, hint=f"{near} Authors: {_listed(counts)}.".strip()
-            )
+        chosen = people if by == "human" else tuple(author for author in names if author == by)
+        if not chosen and names:
+            hint = f"{did_you_mean(by, names)} Authors: {listed}.".strip()
+            raise KaratError(f"no label is by {shown(by)}", where=where, hint=hint)
         return chosen
-    if len(people) == len(counts) or len(counts) == 1:
-        return tuple(counts)
-    hint = f"Choose one with by= (--author); human stands for all people. Authors: {_listed(counts)}."
-    raise KaratError("the labels are by several authors", where=records.name, hint=hint)
+    if len(people) == len(names) or len(names) == 1:
+        return tuple(names)
+    hint = f"Choose one with by= (--author); human stands for all people. Authors: {listed}."
+    raise KaratError("the labels are by several authors", where=where, hint=hint)
 
 
-def choose_system(records: VerdictRecords, system: str | None, named_by: str = "system=") -> str | None:
-    """The system whose labels count; without a choice, the only one."""
-    systems = records.systems
+def choose_system(systems: Collection[str], system: str | None, where: str, named_by: str = "system=") -> str | None:
+    """The system whose labels count; without a choice, the only one. `where` is the place of the labels."""
     if system is not None and (system in systems or not systems):
         return system
-    if system is None and len(systems) < 2:
-        return systems[0] if systems else None
+    names = sorted(systems)
+    if system is None and len(names) < 2:
+        return names[0] if names else None
     if system is None:
-        hint = f"Choose one with {named_by}. Systems: {', '.join(systems)}."
-        raise KaratError(f"the verdicts are about {plural(len(systems), 'system')}", where=records.name, hint=hint)
-    hint = f"{did_you_mean(system, systems)} Systems: {', '.join(systems)}. Choose one with {named_by}.".strip()
-    raise KaratError(f"no verdict is about the system {shown(system)}", where=records.name, hint=hint)
+        hint = f"Choose one with {named_by}. Systems: {', '.join(names)}."
+        raise KaratError(f"the verdicts are about {plural(len(names), 'system')}", where=where, hint=hint)
+    hint = f"{did_you_mean(system, names)} Systems: {', '.join(names)}. Choose one with {named_by}.".strip()
+    raise KaratError(f"no verdict is about the system {shown(system)}", where=where, hint=hint)
 
 
 @without_collection()
@@ -94,25 +103,45 @@ def select(
     items or labels. Items of responses that the records lack are added, and labels of a text that has changed since do
     not count. `named_by` is the argument that names the system, for errors.
     """
-    system = choose_system(records, system, named_by)
+    system = choose_system(records.systems, system, records.name, named_by)
+    counts = records.labels.by.take(_labels_of_answers(records, system)[0]).counts()
+    return select_labels(records, system, choose_authors(counts, by, records.name), responses)
+
+
+def _labels_of_answers(records: VerdictRecords, system: str | None) -> tuple[Ints, int]:
+    """The rows of the labels of a system that are not about documents, and the number of those that are."""
+    mine: Ints = np.flatnonzero(records.labels.system.where(lambda each: each is None or each == system))
+    if not records.documents:
+        return mine, 0
+    of_answers = mine[~records.about_documents()[mine]]
+    return of_answers, len(mine) - len(of_answers)
+
+
+def select_labels(
+    records: VerdictRecords,
+    system: str | None,
+    authors: tuple[str, ...],
+    responses: Sequence[Response] | None = None,
+    numbers: Sequence[int] | None = None,
+) -> Selected:
+    """The Verdicts of a system by these authors; `numbers` are those of the samples, by default of all that there are.
+
+    Nothing is decided that depends on other queries than those of the records.
+    """
     labels = records.labels
-    mine: Ints = np.flatnonzero(labels.system.where(lambda each: each is None or each == system))
-    notes = list(records.notes)
-    if records.documents:
-        of_answers = mine[~records.about_documents()[mine]]
-        if grades := len(mine) - len(of_answers):
-            notes.append(f"{plural(grades, 'label')} of documents not used: grades for runs, not about answers")
-        mine = of_answers
-    authors = choose_authors(records, by, mine)
+    mine, of_documents = _labels_of_answers(records, system)
     mine = mine[labels.by.take(mine).where(authors.__contains__)]
     items = _items(records, system)
     removed = {(query, name) for query, of, name in records.removed if of in (None, system)} - items.keys()
-    mine = _without(labels, mine, removed, "items that were removed", notes)
-    stale = set()
+    mine, of_removed = _without(labels, mine, removed)
+    stale, of_results = set(), []
     if responses is not None:
         changes = add_items_of_responses(items, responses)
-        notes += changes.notes
-        mine = _without(labels, mine, changes.gone, f"answers that have changed since ({changes.queries})", notes)
+        of_results += changes.notes
+        mine, of_gone = _without(labels, mine, changes.gone)
+        if of_gone:
+            changed = f"about answers that have changed since ({changes.queries})"
+            of_results.append(f"{plural(of_gone, 'label')} not used: {changed}")
         stale = changes.stale
     stale |= {key for key, item in items.items() if item.digest is not None and item.is_changed}
     named = (each.query for each in responses) if responses is not None else map(itemgetter(0), items)
@@ -121,19 +150,35 @@ def select(
     position = {query: at for at, query in enumerate(queries)}
     if unknown := labelled.keys() - position.keys():
         some = enumeration(sorted(unknown)[:3], "and") if len(unknown) <= 3 else f"{sorted(unknown)[0]}, …"
-        notes.append(f"{plural(len(unknown), 'query')} with verdicts not evaluated: {some}")
+        of_results.append(f"{plural(len(unknown), 'query')} with verdicts not evaluated: {some}")
         mine = mine[labels.query.take(mine).where(position.__contains__)]
     building = VerdictArrays(records, position, items, mine, stale)
     for each in responses or ():
         building.add_response(each)
-    samples = building.samples(people=all(map(is_person, authors)))
+    samples = building.samples(people=all(map(is_person, authors)), numbers=numbers)
+    notes = LabelNotes(
+        tuple(records.notes),
+        of_documents,
+        of_removed,
+        tuple(of_results),
+        building.replaced,
+        len(building.outdated),
+        building.unused,
+    )
     return Selected(
-        samples,
+        system,
+        tuple(samples.values()),
         tuple(building.items.item),
         building.rows,
         building.outdated,
         authors,
-        (*notes, *building.notes()),
+        LabelFacts(
+            {number: kinds_of(verdicts) for number, verdicts in samples.items()},
+            len(building.items.cite_sentence) > 0,
+            bool(records.documents),
+            records.rubrics,
+            notes,
+        ),
         records,
         tuple(items.values() if responses is None else (item for item in items.values() if item.query in position)),
     )
@@ -152,16 +197,10 @@ def load_verdicts(source: Any, system: str | None, by: str | None) -> Verdicts:
     return selected.samples[0]
 
 
-def _without(labels: LabelColumns, rows: Ints, items: Set[ItemKey], what: str, notes: list[str]) -> Ints:
-    """The labels that are not about these items, or against them; a note says how many others there are."""
+def _without(labels: LabelColumns, rows: Ints, items: Set[ItemKey]) -> tuple[Ints, int]:
+    """The labels that are not about these items, or against them; and the number of those that are."""
     is_gone = labels.are_about(rows, items, {key for key in items if key[1] not in IMPLIED})
-    if is_gone.any():
-        notes.append(f"{plural(int(is_gone.sum()), 'label')} not used: about {what}")
-    return rows[~is_gone]
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({plural(count, 'label')})" for name, count in counts.items())
+    return rows[~is_gone], int(is_gone.sum())
 
 
 def _items(records: VerdictRecords, system: str | None) -> dict[tuple[str, str], Item]:

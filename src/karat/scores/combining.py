@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -33,6 +35,15 @@ def differences(mine: Floats, theirs: Floats) -> Floats:
     size = np.maximum(1, np.maximum(np.abs(mine), np.abs(theirs)))
     found[np.abs(found) <= ROUNDING * size] = 0
     return found
+
+
+def column_sum(columns: Sequence[Floats]) -> Floats:
+    """The sum of several values of each query.
+
+    Columns are added one after the other: NumPy's sum adds the values of a single query in another order than those of
+    several, so that they may differ in the last bit.
+    """
+    return reduce(np.add, columns)
 
 
 def wins_ties_losses(differences: Floats, higher_is_better: bool) -> tuple[int, int, int]:

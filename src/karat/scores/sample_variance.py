@@ -11,7 +11,7 @@ import numpy as np
 from karat.arguments import as_count
 from karat.errors import KaratError
 from karat.judged import Floats, Ints
-from karat.scores.combining import differences
+from karat.scores.combining import column_sum, differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +24,10 @@ class SampleVariance:
     @classmethod
     def of(cls, values: Sequence[Floats]) -> SampleVariance:
         """The variance of each query, from the values of two samples or more."""
-        columns = np.array(values)
         # Values that differ only by rounding are the same, and have no variance.
-        return cls(len(values), np.asarray(np.var(differences(columns, columns[0]), axis=0, ddof=1)))
+        columns = [differences(column, values[0]) for column in values]
+        mean = column_sum(columns) / len(columns)
+        return cls(len(values), column_sum([(column - mean) ** 2 for column in columns]) / (len(columns) - 1))
 
     def share(self, values: Floats) -> float | None:
         """The share of the variance of single samples that is the judge's own; `values` are the means of the samples.

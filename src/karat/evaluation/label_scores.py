@@ -1,0 +1,110 @@
+"""LabelScores: the values of queries by their labels, with what they could be, for all queries or a part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from typing import Self
+
+import numpy as np
+
+from karat.analysis.label_bounds import Cost, affordable, combination_costs, label_bounds, limit_of
+from karat.judged import Floats, Ints
+from karat.labels.selection import Selected
+from karat.registry import Measure
+from karat.scores.combining import column_sum
+from karat.scores.query_bounds import QueryBounds, bounds_of_rows
+from karat.scores.sample_variance import SampleVariance, variances_of_rows
+
+Limits = Mapping[tuple[str, int], Cost]
+"""for a measure and a sample: the queries with this cost or more are not tried in all combinations"""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelScores:
+    """The values of queries: of several samples, the mean of each measure.
+
+    `bounds` are there for measures that lack a value, and `variances` for those of several samples.
+    """
+
+    queries: tuple[str, ...]
+    values: Mapping[str, Floats]
+    bounds: Mapping[str, QueryBounds] = field(default_factory=dict)
+    variances: Mapping[str, SampleVariance] = field(default_factory=dict)
+    costs: Mapping[tuple[str, int], Sequence[Cost]] = field(default_factory=dict)
+    """for a measure and a sample: what it costs to try all combinations of unknown labels"""
+
+    @classmethod
+    def of(cls, selected: Selected, samples: Mapping[Measure, Sequence[int]], limits: Limits | None = None) -> Self:
+        """The values of measures, each in the samples that have labels for it.
+
+        The `limits` are those of all queries; without them, they follow from the queries that are there.
+        """
+        verdicts = dict(zip(selected.facts.kinds, selected.samples, strict=True))
+        values, bounds, variances, costs = {}, {}, {}, {}
+        for measure, numbers in samples.items():
+            column = str(measure)
+            of_samples = [measure.compute(verdicts[number]) for number in numbers]
+            values[column] = column_sum(of_samples) / len(of_samples)
+            if np.isnan(values[column]).any():
+                each = []
+                for number, of_sample in zip(numbers, of_samples, strict=True):
+                    own = costs[column, number] = combination_costs(measure, verdicts[number], of_sample)
+                    limit = limit_of(own) if limits is None else limits.get((column, number))
+                    each.append(label_bounds(measure, verdicts[number], of_sample, limit))
+                of_measure = bounds[column] = _mean_bounds(each)
+                # Whatever the unknown labels are, the value may be the same.
+                values[column] = np.where(of_measure.exact & ~of_measure.unknown, of_measure.low, values[column])
+                of_samples = [np.where(np.isnan(values[column]), np.nan, of_sample.low) for of_sample in each]
+            if len(of_samples) > 1:
+                variances[column] = SampleVariance.of(of_samples)
+        return cls(selected.samples[0].queries, values, bounds, variances, costs)
+
+    @classmethod
+    def merged(cls, parts: Iterable[Self]) -> Self:
+        """The values of the queries of all parts, in the order of their ids."""
+        several = list(parts)
+        columns = several[0].values.keys()
+        queries = tuple(chain.from_iterable(part.queries for part in several))
+        values = {name: np.concatenate([part.values[name] for part in several]) for name in columns}
+        with_bounds = [name for name in columns if any(name in part.bounds for part in several)]
+        bounds = {name: _joined([part._bounds(name) for part in several]) for name in with_bounds}
+        variances = {
+            name: SampleVariance(one.samples, np.concatenate([part.variances[name].within for part in several]))
+            for name, one in several[0].variances.items()
+        }
+        keys = dict.fromkeys(chain.from_iterable(part.costs for part in several))
+        costs = {key: affordable(chain.from_iterable(part.costs.get(key, ()) for part in several)) for key in keys}
+        rows = np.array(sorted(range(len(queries)), key=queries.__getitem__), np.int64)
+        return cls(queries, values, bounds, variances, costs)._take(rows)
+
+    @property
+    def limits(self) -> Limits:
+        """The first costs that are too much, where there are any."""
+        return {key: limit for key, costs in self.costs.items() if (limit := limit_of(costs)) is not None}
+
+    def _bounds(self, name: str) -> QueryBounds:
+        """The bounds of a measure, also if all its values are known."""
+        return self.bounds.get(name) or QueryBounds.exactly(self.values[name], self.values[name])
+
+    def _take(self, rows: Ints) -> Self:
+        return type(self)(
+            tuple(self.queries[row] for row in rows.tolist()),
+            {name: values[rows] for name, values in self.values.items()},
+            bounds_of_rows(self.bounds, rows),
+            variances_of_rows(self.variances, rows),
+            self.costs,
+        )
+
+
+def _mean_bounds(each: Sequence[QueryBounds]) -> QueryBounds:
+    """The mean of the bounds of all samples."""
+    low, high = (column_sum([getattr(bounds, side) for bounds in each]) / len(each) for side in ("low", "high"))
+    exact = np.logical_and.reduce([bounds.exact for bounds in each])
+    return QueryBounds(low, high, exact, np.logical_or.reduce([bounds.nullable for bounds in each]))
+
+
+def _joined(parts: Sequence[QueryBounds]) -> QueryBounds:
+    """The bounds of the queries of all parts."""
+    return QueryBounds(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(QueryBounds)))
