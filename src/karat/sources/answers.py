@@ -21,12 +21,6 @@ class GoldAnswers(dict[str, tuple[str, ...] | None]):
     lists_as_text = ListsAsText()
     """whether several answers to a question are one text"""
 
-    def check(self, name: str) -> None:
-        """Raise an error if these are all gold answers, and cannot be what was meant; `name` is that of the source."""
-        self.lists_as_text.check()
-        if not self:
-            raise KaratError("no gold answers found", where=name, hint=HINT["gold_answers"])
-
 
 class PredictedAnswers(dict[str, str | None]):
     """The predicted answer to each question, None if there is none; `notes` say what was guessed about their source."""
@@ -45,8 +39,15 @@ def read_gold_answers(
     if isinstance(source, GoldAnswers):
         return source
     golds = read_part_of_gold_answers(source, fields, name)
-    golds.check(source_name(source, name))
+    check_gold_answers(golds.lists_as_text, source_name(source, name), has_any=bool(golds))
     return golds
+
+
+def check_gold_answers(lists_as_text: ListsAsText, name: str, *, has_any: bool) -> None:
+    """Raise an error if these are all gold answers, and cannot be what was meant; `name` is that of the source."""
+    lists_as_text.check()
+    if not has_any:
+        raise KaratError("no gold answers found", where=name, hint=HINT["gold_answers"])
 
 
 def read_part_of_gold_answers(source: Any, fields: Mapping[str, str] | None, name: str) -> GoldAnswers:

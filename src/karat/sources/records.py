@@ -99,6 +99,13 @@ class ListsAsText:
                 error = error or list_as_text_error(value, where)
         return cls(error)
 
+    @classmethod
+    def merged(cls, parts: Iterable[Self]) -> Self:
+        """What is true of the values of all parts."""
+        several = list(parts)
+        errors = [part.error for part in several if part.error is not None]
+        return cls(min(errors, key=str, default=None), any(part.has_others for part in several))
+
     def check(self) -> None:
         """Raise the error if all values are such lists: each would be one document or answer."""
         if self.error is not None and not self.has_others:
