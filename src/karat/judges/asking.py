@@ -79,16 +79,6 @@ class Asker:
         what = f"{plural(total, 'call')} failed{share}: {error.removesuffix('.')}"
         return [f"{what}. With retry_failed, {'it is' if total == 1 else 'they are'} made again"]
 
-    def ask(self, request: ModelRequest) -> RequestOutcome:
-        """Ask one thing."""
-        outcomes: list[RequestOutcome] = []
-
-        def plan() -> Plan:
-            outcomes.extend((yield [request]))
-
-        carry_out([plan()], self)
-        return outcomes[0]
-
     def sender(self) -> Sender:
         """What sends requests: a new one each time that plans are carried out, at the pace that was found before."""
         return Sender(
@@ -210,7 +200,7 @@ class _Asking:
             call.records, call.problem = read_reply(call.request, ModelReply(call.reply))
             state = "failed" if call.problem or record.get("state") == "failed" else "done"
         error = record.get("error") or call.problem
-        outcome = replace(call.outcome(state, self._asker.model.name, error), was_known=True)
+        outcome = call.outcome(state, self._asker.model.name, error)
         self._asker.journal.reuse(record, outcome.records)
         if state == "failed":
             self._asker.add_failure(error)

@@ -69,7 +69,7 @@ def estimate(
         if call is not None:
             known.add(hash(key))
             read = read_reply(request, ModelReply(call.get("reply") or ""))
-            return RequestOutcome(request, key, "failed" if read.problem else "done", read.records, was_known=True)
+            return RequestOutcome(request, key, "failed" if read.problem else "done", read.records)
         if hash(key) not in new:
             new.add(hash(key))
             extracts |= any(record["record"] == "item" for record in request.expected)

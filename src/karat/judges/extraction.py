@@ -11,7 +11,7 @@ from karat.judges.prompts import Prompt, object_schema
 from karat.judges.replies import label_in, list_in, read_texts
 from karat.judges.requests import ModelRequest, ReadReply, Record
 from karat.labels.records import Item
-from karat.labels.responses import Passage, Response
+from karat.labels.responses import Passage, Response, has_text
 from karat.labels.sentences import split_sentences
 from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE
 
@@ -21,11 +21,6 @@ _MOST_NUGGETS = 20
 _EXPECTED_NUGGETS = 8
 _SUPPORT = BUILT_IN["support"]
 _IMPORTANCE = ("vital", "okay")
-
-
-def has_text(text: str | None) -> bool:
-    """Whether there is a text with a letter or a digit."""
-    return any(map(str.isalnum, text or ""))
 
 
 def nothing_in(item: Item) -> Record:

@@ -19,7 +19,8 @@ from karat.labels.tasks import NOTHING_TO_JUDGE, Task
 MOST_ITEMS = 10
 """that a model is asked about at once"""
 _EXPECTED = LabelReply("", "The passage says so in other words, but it does not say why.")
-_LABELS = {"relevance": (0, 1, 2, 3)}
+_NUMBERS = {"relevance": (0, 1, 2, 3)}
+"""the labels of tasks whose labels are numbers, as a model writes them"""
 
 
 class LabelSubject(NamedTuple):
@@ -135,8 +136,8 @@ def _request_for_one(subject: LabelSubject, data: Mapping[str, Any], prompt: Pro
     def read(reply: Any) -> ReadReply:
         return ReadReply((subject.labelled(read_label(reply, labels)),))
 
-    allowed: Collection[Any] = _LABELS.get(subject.task.name, labels)
-    kind = "integer" if subject.task.name in _LABELS else "string"
+    allowed: Collection[Any] = _NUMBERS.get(subject.task.name, labels)
+    kind = "integer" if subject.task.name in _NUMBERS else "string"
     return ModelRequest(
         prompt.id,
         prompt.messages(data),

@@ -18,7 +18,6 @@ from karat.judges.extraction import (
     MOST_PASSAGES,
     answer_claims_request,
     gold_claims_request,
-    has_text,
     nothing_in,
     nugget_passages,
     nuggets_request,
@@ -30,7 +29,7 @@ from karat.judges.requests import ModelRequest, Plan, Record
 from karat.labels.label_columns import Against
 from karat.labels.recipes import RECIPES, asked, task_of
 from karat.labels.records import Item, text_digest
-from karat.labels.responses import Response
+from karat.labels.responses import Response, has_text
 from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
 from karat.sources.texts import FoundTexts
 

@@ -164,8 +164,6 @@ class RequestOutcome:
     error: str | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
-    was_known: bool = False
-    """whether the reply was in the verdict file already"""
 
 
 Plan = Generator[Sequence[ModelRequest], Sequence[RequestOutcome], None]

@@ -15,7 +15,7 @@ from karat.labels.item_arrays import ItemArrays
 from karat.labels.label_columns import Against, ItemKey
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import IMPLIED, Item
-from karat.labels.responses import Response
+from karat.labels.responses import Response, has_text
 from karat.labels.votes import majority
 from karat.verdicts import AGAINST, SETS, Verdicts
 
@@ -74,7 +74,7 @@ class VerdictArrays:
         """What a response says without a label: which sentences and passages there are, and if there is an answer."""
         query, known = self.queries[response.query], ["passages"]
         if response.answer is not None:
-            known += ["sentences"] if any(map(str.isalnum, response.answer)) else ["sentences", "claims"]
+            known += ["sentences"] if has_text(response.answer) else ["sentences", "claims"]
         for each in known:
             self.listed[SETS.index(each), query] = True
         if response.gold_answers is not None:

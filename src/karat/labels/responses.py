@@ -59,3 +59,8 @@ class Responses:
     notes: tuple[str, ...] = ()
     no_answers: KaratError | None = None
     """the error for whoever needs answers, if the source has none"""
+
+
+def has_text(text: str | None) -> bool:
+    """Whether there is a text with a letter or a digit."""
+    return any(map(str.isalnum, text or ""))

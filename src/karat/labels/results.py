@@ -12,7 +12,7 @@ from karat.documents.fields import as_text, document_field
 from karat.errors import KaratError
 from karat.labels.citations import cited_passages, find_citations
 from karat.labels.records import IMPLIED
-from karat.labels.responses import Passage, Response, Responses, Sentence
+from karat.labels.responses import Passage, Response, Responses, Sentence, has_text
 from karat.labels.sentences import sentence_spans
 from karat.labels.stored_responses import StoredResponses
 from karat.labels.trec_rag import is_trec_rag, read_trec_rag
@@ -138,7 +138,7 @@ def _sentences(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
         first = at
         while at < len(citations) and citations[at].start < end:
             at += 1
-        if any(map(str.isalnum, answer[start:end])):
+        if has_text(answer[start:end]):
             found.append(Sentence(answer[start:end], cited_passages(citations[first:at])))
     return tuple(found)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, plural, require, shown
-from karat.labels.responses import Passage, Response, Responses, Sentence
+from karat.labels.responses import Passage, Response, Responses, Sentence, has_text
 from karat.sources.places import RereadPlaces
 from karat.sources.records import Record
 
@@ -90,7 +90,7 @@ def _response(record: Record, where: str, system: str | None) -> Response:
         run,
         question if isinstance(question, str) and question.strip() else query,
         " ".join(sentence.text for sentence in sentences),
-        tuple(sentence for sentence in sentences if any(map(str.isalnum, sentence.text))),
+        tuple(sentence for sentence in sentences if has_text(sentence.text)),
         tuple(Passage(reference, rank) for reference, rank in ranks.items()),
     )
 

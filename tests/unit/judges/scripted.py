@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from karat.judges.asking import Asker, carry_out
 from karat.judges.pace import Clock
 from karat.judges.requests import Message, ModelReply, ModelRequest, ModelSettings, Plan, ReadReply, RequestOutcome
 
@@ -90,6 +91,13 @@ def request(text: str = "Who?", sample: int = 0) -> ModelRequest:
 def plan(requests: Sequence[ModelRequest], outcomes: list[RequestOutcome]) -> Plan:
     """A plan that makes all requests together."""
     outcomes.extend((yield requests))
+
+
+def ask(asker: Asker, asked: ModelRequest) -> RequestOutcome:
+    """Ask one thing."""
+    outcomes: list[RequestOutcome] = []
+    carry_out([plan([asked], outcomes)], asker)
+    return outcomes[0]
 
 
 def plans(n: int, outcomes: list[RequestOutcome]) -> Iterator[Plan]:

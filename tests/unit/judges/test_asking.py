@@ -26,7 +26,7 @@ from karat.judges.requests import (
     ServerBusyError,
     UnreachableError,
 )
-from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel, plan, plans, request
+from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel, ask, plan, plans, request
 
 GOOD = '{"label": 1}'
 
@@ -52,7 +52,7 @@ def asker_for(answers: Any, **options: Any) -> tuple[Asker, ScriptedModel, Recor
 
 def test_a_reply_becomes_records_with_author_and_call_and_is_written_with_its_call() -> None:
     asker, _, journal = asker_for([GOOD])
-    outcome = asker.ask(request())
+    outcome = ask(asker, request())
     (record,) = outcome.records
     assert outcome.state == "done"
     verdict = {"record": "verdict", "query": "Who?", "task": "relevance", "item": "p1"}
@@ -67,7 +67,7 @@ def test_a_reply_becomes_records_with_author_and_call_and_is_written_with_its_ca
 
 def test_samples_are_other_calls_and_their_labels_name_the_sample() -> None:
     asker, model, _ = asker_for([GOOD])
-    first, second = asker.ask(request()), asker.ask(request(sample=2))
+    first, second = ask(asker, request()), ask(asker, request(sample=2))
     assert first.key != second.key
     assert [record.get("sample") for record in first.records + second.records] == [None, 2]
     assert [sample for _, _, sample in model.asked] == [0, 2]
@@ -75,8 +75,8 @@ def test_samples_are_other_calls_and_their_labels_name_the_sample() -> None:
 
 def test_a_known_reply_is_read_again_and_not_asked_for() -> None:
     asker, model, _ = asker_for([GOOD])
-    first, second = asker.ask(request()), asker.ask(request())
-    assert (len(model.asked), second.was_known, second.records) == (1, True, first.records)
+    first, second = ask(asker, request()), ask(asker, request())
+    assert (len(model.asked), second.records) == (1, first.records)
 
 
 def test_the_same_request_in_several_plans_is_sent_once() -> None:
@@ -98,7 +98,7 @@ def test_what_fails_is_not_asked_again_for_the_same_request_of_another_plan() ->
 
 def test_an_unreadable_reply_is_asked_for_again_once_with_the_error() -> None:
     asker, model, _ = asker_for(["nonsense", GOOD])
-    outcome = asker.ask(request())
+    outcome = ask(asker, request())
     assert (outcome.state, outcome.tokens_in, outcome.tokens_out) == ("done", 200, 20)
     *same, reply, error = model.asked[1][0]
     assert tuple(same) == request().messages
@@ -108,13 +108,13 @@ def test_an_unreadable_reply_is_asked_for_again_once_with_the_error() -> None:
 
 def test_a_reply_with_a_lone_surrogate_is_kept_without_it() -> None:
     asker, model, _ = asker_for(["no \ud800", '{"label": 1, "why": "\ud800"}'])
-    assert asker.ask(request()).reply == '{"label": 1, "why": "?"}'
+    assert ask(asker, request()).reply == '{"label": 1, "why": "?"}'
     assert model.asked[1][0][2]["content"] == "no ?"
 
 
 def test_what_is_never_understood_is_failed_and_the_raw_reply_is_kept() -> None:
     asker, model, journal = asker_for(["nonsense", '{"label": 5}', GOOD])
-    outcome = asker.ask(request())
+    outcome = ask(asker, request())
     assert (outcome.state, outcome.reply, outcome.error) == ("failed", '{"label": 5}', "The label is not 0 or 1.")
     assert [record["state"] for record in outcome.records] == ["failed"]
     assert journal.written[0][0] is not None
@@ -125,22 +125,22 @@ def test_what_is_never_understood_is_failed_and_the_raw_reply_is_kept() -> None:
 def test_a_reply_that_is_cut_off_is_asked_for_once_more_with_four_times_the_tokens() -> None:
     cut = ModelReply('{"label"', 100, 2048, is_cut=True)
     asker, model, _ = asker_for([cut, GOOD])
-    assert asker.ask(request()).state == "done"
+    assert ask(asker, request()).state == "done"
     assert [settings.max_tokens for _, settings, _ in model.asked] == [2048, 8192]
     assert model.asked[1][0] == request().messages
     asker, model, _ = asker_for([cut])
-    assert asker.ask(request()).error == "The reply was cut off at the limit of tokens."
+    assert ask(asker, request()).error == "The reply was cut off at the limit of tokens."
     assert len(model.asked) == 2
 
 
 def test_requests_without_a_reply_are_repeated_six_times_and_then_failed() -> None:
     asker, model, _ = asker_for([CallError("status 500", again=True)])
-    outcome = asker.ask(request())
+    outcome = ask(asker, request())
     assert (outcome.state, outcome.error, len(model.asked)) == ("failed", "status 500", 7)
     assert outcome.reply is None
     asker, model, _ = asker_for([ServerBusyError("status 429", 3)] * 6 + [GOOD])
     before = asker._clock.now()
-    assert asker.ask(request()).state == "done"
+    assert ask(asker, request()).state == "done"
     assert asker._clock.now() - before >= 18
 
 
@@ -172,15 +172,15 @@ def test_a_pause_that_the_server_asks_for_with_a_reply_does_not_end_everything()
 
 def test_requests_that_cannot_succeed_are_failed_at_once() -> None:
     asker, model, _ = asker_for([CallError("the text is too long", again=False)])
-    assert (asker.ask(request()).error, len(model.asked)) == ("the text is too long", 1)
+    assert (ask(asker, request()).error, len(model.asked)) == ("the text is too long", 1)
     asker, model, _ = asker_for([RuntimeError("oops")])
-    assert (asker.ask(request()).error, len(model.asked)) == ("oops", 1)
+    assert (ask(asker, request()).error, len(model.asked)) == ("oops", 1)
 
 
 def test_a_request_is_sent_again_at_once_without_a_refused_parameter() -> None:
     asker, _, _ = asker_for([AskAgainError(), AskAgainError(), GOOD])
     before = asker._clock.now()
-    assert asker.ask(request()).state == "done"
+    assert ask(asker, request()).state == "done"
     assert asker._clock.now() == before
 
 
@@ -231,7 +231,7 @@ def test_a_server_that_was_reached_may_be_away_for_a_while() -> None:
 def test_a_server_that_asks_to_wait_for_an_hour_is_not_waited_for() -> None:
     asker, _, _ = asker_for([ServerBusyError("come back later", 3600)])
     with pytest.raises(KaratError, match="asks to wait for 3,600 seconds: come back later"):
-        asker.ask(request())
+        ask(asker, request())
 
 
 def test_some_failures_do_not_disturb_the_others() -> None:
@@ -305,7 +305,7 @@ def test_nothing_is_asked_when_the_budget_is_spent_and_nothing_is_written() -> N
 
 def test_a_reply_that_cannot_be_asked_for_again_within_the_budget_is_kept() -> None:
     asker, _, journal = asker_for(["nonsense"], budget=CallBudget(max_calls=1))
-    assert (asker.ask(request()).state, journal.written[0][0] and journal.written[0][0]["reply"]) == (
+    assert (ask(asker, request()).state, journal.written[0][0] and journal.written[0][0]["reply"]) == (
         "failed",
         "nonsense",
     )
@@ -314,13 +314,13 @@ def test_a_reply_that_cannot_be_asked_for_again_within_the_budget_is_kept() -> N
 def test_in_a_replay_nothing_is_asked() -> None:
     asker, model, journal = asker_for([GOOD])
     journal.replay = True
-    assert asker.ask(request()).state == "not_asked"
+    assert ask(asker, request()).state == "not_asked"
     assert not model.asked
 
 
 def test_tokens_are_counted_here_if_the_model_does_not_say_how_many() -> None:
     asker, _, _ = asker_for([ModelReply(GOOD)])
-    outcome = asker.ask(request())
+    outcome = ask(asker, request())
     assert (outcome.tokens_in, outcome.tokens_out) == (5, 5)
     assert asker.notes == ["the model does not say how many tokens it used: they were counted roughly"]
 
@@ -335,7 +335,7 @@ def test_a_model_that_hangs_is_given_up_on() -> None:
 
     model = ScriptedModel(rule)
     asker = Asker(model, SETTINGS, MemoryJournal(), timeout=-0.9)  # with the time in which it can end by itself: 0.1 s
-    assert asker.ask(request()).state == "done"
+    assert ask(asker, request()).state == "done"
     assert len(model.asked) == 2
     released.set()
 
@@ -398,7 +398,7 @@ def test_a_note_has_the_most_frequent_error_of_new_and_known_calls() -> None:
     [note] = asker.notes
     assert note.startswith("3 calls failed, 2 of them with this error: ")
     assert note.endswith(". With retry_failed, they are made again")
-    asker.ask(request("a"))
+    ask(asker, request("a"))
     assert asker.notes[0].startswith("4 calls failed, 3 of them")
 
 
