@@ -68,7 +68,7 @@ MAY_IMPORT = {
     "components": "answers arguments documents errors evaluation judged judges labels matching measures output scores"
     " sources",
     "integrations": "components",
-    "engines": "errors judged output scores sources",
+    "engines": "arguments errors files judged output scores sources",
     "demo": "",
     "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating judges labels"
     " matching measures options output plots registry report scores sources",
@@ -284,6 +284,7 @@ WRITERS = {
     "output/progress.py": "the sequence that removes an interrupted progress bar",
     "gating/outputs.py": "GitHub's step summary, which other steps append to as well",
     "components/pipeline.py": "a file that the caller has opened",
+    "engines/spark/stored.py": "a new folder, in any file system of Spark; its description comes last",
     "sources/temporary_rows.py": "a temporary file without a name",
     "labels/stored_responses.py": "a temporary file without a name",
     "documents/byte_stream.py": "a file, with the errors of Haystack's ByteStream.to_file",

@@ -151,6 +151,7 @@ and more
         (JAVA, "Spark: Job aborted due to stage failure: Task 0 in stage 2.0 failed"),
         (PYTHON, "Spark: a task failed: ValueError: bad. The logs"),
         (f"An error occurred while calling o1.toArrow.\n: {JAVA}", "Spark: Job aborted"),
+        (f"{JAVA}\nCaused by: java.io.IOException: disk full\n\tat x", "Spark: disk full"),
         ("", "Spark: RuntimeError"),
         ("Total size of results (1 GB) is bigger than spark.driver.maxResultSize", "too large for the driver"),
     ],

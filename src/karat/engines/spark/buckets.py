@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,8 +94,11 @@ class Buckets:
             findings,
         )
 
-    def write(self, path: str | Path) -> WrittenBuckets:
-        """Write values and texts to a folder of Parquet files, from the executors; nothing if there is an error."""
+    def write(self, path: str | Path, check: Callable[[WrittenBuckets], object] | None = None) -> WrittenBuckets:
+        """Write values and texts to a folder of Parquet files, from the executors; nothing if there is an error.
+
+        `check` is called with the facts before anything is written, and may raise an error.
+        """
         from pyspark import StorageLevel
         from pyspark.sql import functions as F
 
@@ -106,7 +109,9 @@ class Buckets:
         with job_progress(self.tables[0].frame.sparkSession, self.progress):
             results = self._results().persist(StorageLevel.DISK_ONLY)  # or everything would be computed twice
             try:
-                facts, findings = self._facts(_collected(results.where(F.col(QUERY).isNull())))
+                found = WrittenBuckets(*self._facts(_collected(results.where(F.col(QUERY).isNull()))))
+                if check is not None:
+                    check(found)
                 rows = results.where(F.col(QUERY).isNotNull())
                 rows = rows.select(*[F.col(column).alias(name) for column, name in names.items()])
                 try:
@@ -115,7 +120,7 @@ class Buckets:
                     raise failure(error) from None
             finally:
                 results.unpersist()
-        return WrittenBuckets(facts, findings)
+        return found
 
     def _results(self) -> DataFrame:
         n = self.number or max(1, *(math.ceil(_size(table) / LARGE) for table in self.tables))

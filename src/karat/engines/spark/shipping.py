@@ -12,6 +12,7 @@ from karat.errors import KaratError, KaratTypeError
 
 _JAVA_CLASS = re.compile(r"^[a-z]\w*(\.\w+)+: ")
 _MARK = "KaratError in an executor: "
+_CAUSE = "Caused by: "
 
 
 def for_executors(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,7 +65,7 @@ def error_from(text: str) -> KaratError:
 
 def failure(error: Exception) -> KaratError:
     """What an exception of Spark says, without the traces of Java and Python."""
-    lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
+    lines = str(error).splitlines()
     for line in lines:
         if _MARK in line:
             return error_from(line.split(_MARK, 1)[1])
@@ -73,8 +74,16 @@ def failure(error: Exception) -> KaratError:
         return KaratError("the scores of all queries are too large for the driver", where="Spark", hint=hint)
     if what := _of_python(lines):
         return KaratError(f"a task failed: {what}", where="Spark", hint="The logs of the executors tell more.")
+    return KaratError(message_of_java(error), where="Spark")
+
+
+def message_of_java(error: Exception) -> str:
+    """What an exception of Java says, in one line: its last cause, if it has one."""
+    lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith("An error occurred while calling")]
-    return KaratError(_JAVA_CLASS.sub("", lines[0]) if lines else type(error).__name__, where="Spark")
+    causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+    found = causes[-1:] or lines[:1] or [type(error).__name__]
+    return _JAVA_CLASS.sub("", found[0])
 
 
 def _of_python(lines: list[str]) -> str:
