@@ -123,6 +123,7 @@ class _Questions:
         numbers: dict[str, int] = {}
         answered: dict[str | None, set[int]] = {}
         with_gold: set[int] = set()
+        with_passages: set[int] = set()
         self._question = array("Q")
         """the number of the question of each response"""
         for response in responses:
@@ -135,7 +136,10 @@ class _Questions:
             _check_texts(recipe, response)
             if response.gold_answers is not None:
                 with_gold.add(number)
+            if response.passages:
+                with_passages.add(number)
         self._number, self._without_gold = len(numbers), len(numbers) - len(with_gold)
+        self._with_neither = len(numbers) - len(with_gold | with_passages)
         self._order = array("Q", sorted(range(len(self._question)), key=self._question.__getitem__))
         if self._number < len(responses):
             deque(self, maxlen=0)  # which checks that all systems have the same gold answers
@@ -153,7 +157,7 @@ class _Questions:
         without = self._without_gold
         if not without or self._recipe not in ("claims", "correctness", *_OF_NUGGETS):
             return ()
-        have = f"{plural(without, 'query')} {'has' if without == 1 else 'have'}"
+        have, neither = _have(without), self._with_neither
         if self._recipe == "claims":
             if without == len(self):
                 hint = "Add gold_answers to the results, or judge the task faithfulness, which needs none."
@@ -161,10 +165,16 @@ class _Questions:
             return (f"{have} no gold answers: claims are compared with passages only",)
         if self._recipe == "correctness":
             return (f"{have} no gold answers: whether an answer is correct rests on what the model knows",)
-        return (
-            f"{have} no gold answers: nuggets are extracted from the first {MOST_PASSAGES} passages that systems"
-            " retrieved, so what none of them found is not missed",
+        from_passages = (
+            f"{_have(without - neither)} no gold answers: nuggets are extracted from the first {MOST_PASSAGES} passages"
+            " that systems retrieved, so what none of them found is not missed"
         )
+        from_nothing = f"{_have(neither)} neither gold answers nor passages, from which nuggets could be extracted"
+        return (*([from_passages] if without > neither else []), *([from_nothing] if neither else []))
+
+
+def _have(queries: int) -> str:
+    return f"{plural(queries, 'query')} {'has' if queries == 1 else 'have'}"
 
 
 def _check_texts(recipe: str, response: Response) -> None:

@@ -300,6 +300,14 @@ def test_notes_say_what_was_odd(path: Path) -> None:
     assert "2 samples with temperature 0 may all be the same" in judging.notes
 
 
+def test_notes_tell_queries_without_gold_answers_from_those_that_also_lack_passages() -> None:
+    results = [*RESULTS, {"query": "q3", "answer": "No."}, {"query": "q4", "answer": "No.", "gold_answers": ["Yes."]}]
+    found = karat.estimate_judging(results, task="nuggets")
+    assert found.notes[0].startswith("2 queries have no gold answers: nuggets are extracted from the first 30 passages")
+    assert found.notes[1] == "1 query has neither gold answers nor passages, from which nuggets could be extracted"
+    assert "gold" not in karat.estimate_judging(results[3:], task="nuggets").notes[0]
+
+
 def test_limits_of_tokens_say_that_a_function_may_exceed_them(path: Path) -> None:
     limits: dict[str, Any] = {"max_tokens_total": 10**6, "max_cost": 1.0, "price_in": 1, "price_out": 1}
     judging = karat.judge(RESULTS, task="context", model=Toy(), verdicts=path, **limits)
