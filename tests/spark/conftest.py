@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.spark.cluster import Cluster
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -46,3 +48,11 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of processes on this machine. This process has a session already: `cluster.driver` is another one."""
+    started = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield started
+    started.stop()

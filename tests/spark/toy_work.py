@@ -16,6 +16,7 @@ from karat import KaratError
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
+from tests.spark.cluster import wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,15 +103,15 @@ def without_pandas(left: pa.Table) -> BucketResult:
     raise AssertionError("pandas is there")
 
 
-class Slow:
-    """Sums that take their time, and leave a file that says where they were computed."""
+class Waiting:
+    """Sums that say in a file where they are computed, and wait until there is a file named go."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def __call__(self, left: pa.Table, right: pa.Table) -> BucketResult:
         (self.folder / f"{os.getpid()}-{time.monotonic_ns()}").write_text(os.getcwd())
-        time.sleep(0.4)
+        wait_for((self.folder / "go").exists)
         return sums(left, right)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -14,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karat.errors import KaratError
+from karat.engines.spark.shipping import failure
+from karat.errors import KaratError, shown
 from karat.output.progress import ShowProgress, progress_bar
 
 if TYPE_CHECKING:
@@ -127,19 +129,30 @@ def _new_session(master: str) -> SparkSession:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master.startswith("local"):  # the executors of a cluster have a Python of their own
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf().setMaster(master).setAppName("karat")
     conf.setAll([("spark.ui.enabled", "false"), ("spark.ui.showConsoleProgress", "false")])
     with tempfile.TemporaryFile() as log:
         try:
-            # What Java writes to standard error is no message to the user of karat.
-            gateway = launch_gateway(conf, {"stderr": log})
+            # A process has one Java process, which outlives its sessions. Its log is nothing for the terminal.
+            gateway = SparkContext._gateway or launch_gateway(conf, {"stderr": log})
             return SparkSession(SparkContext(conf=conf, gateway=gateway))
         except Exception as error:
             log.seek(0)
-            lines = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
-            what = next((line for line in lines if "Exception" in line or "rror" in line), str(error).splitlines()[0])
-            raise KaratError(f"Spark cannot be started with master {master}: {what}") from None
+            what = _reason(error, log.read().decode("utf-8", "replace"))
+            raise KaratError(f"Spark cannot be started with master {shown(master)}: {what}") from None
+
+
+def _reason(error: Exception, log: str) -> str:
+    """Why Spark could not be started, from the exception or from what Java wrote."""
+    # The second is an exception that follows from the first, whose log is not here if Java was running already.
+    if "All masters are unresponsive" in log or "stopped SparkContext" in str(error):
+        return "no master answers there"
+    if "UnsupportedClassVersionError" in log:
+        return "this Java is too old, and Spark needs Java 17 or newer"
+    found = re.search(r'^Exception in thread "main" \S+: (.*)', log, re.MULTILINE)
+    return found[1] if found else failure(error).what
 
 
 def _check_java() -> None:

@@ -1,0 +1,91 @@
+"""Sessions, and the progress of their jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from karat import KaratError
+from karat.engines.spark import session as module
+from karat.engines.spark.session import job_progress, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+GROUP = "spark.jobGroup.id"
+
+
+def test_a_session_that_is_there_is_used_and_stays(spark: SparkSession) -> None:
+    another = spark.newSession()
+    frame = another.range(1)
+    for given, sources, expected in ((another, (), another), (None, (frame,), another), (None, ("a.parquet",), spark)):
+        with spark_session(given, *sources) as found:
+            assert found is expected
+    assert frame.count() == 1
+
+
+def test_without_java_an_error_says_so(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with (
+        pytest.raises(KaratError, match=r"^Spark: Java was not found\. Spark needs Java 17"),
+        spark_session(master="local"),
+    ):
+        pass
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(KaratError, match="which contains no Java"), spark_session(master="local"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        ('WARN x\nException in thread "main" org.apache.X: Master must be y\n\tat z', "Master must be y"),
+        ("ERROR StandaloneSchedulerBackend: All masters are unresponsive! Giving up.", "no master answers there"),
+        (
+            "java.lang.UnsupportedClassVersionError: org/apache/x",
+            "this Java is too old, and Spark needs Java 17 or newer",
+        ),
+        ("", "it failed"),
+    ],
+)
+def test_what_java_wrote_tells_why_spark_did_not_start(log: str, reason: str) -> None:
+    assert module._reason(RuntimeError("org.apache.X: it failed\n\tat z"), log) == reason
+
+
+def test_an_old_pyspark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyspark
+
+    monkeypatch.setattr(pyspark, "__version__", "3.5.6")
+    with pytest.raises(KaratError, match=r"pyspark 3\.5\.6 is too old.*pip install 'karat\[spark\]'"), spark_session():
+        pass
+
+
+@pytest.mark.parametrize("group", [None, "a notebook's cell"])
+def test_progress_counts_the_tasks_of_the_jobs_that_are_started_meanwhile(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, group: str | None
+) -> None:
+    shown: list[tuple[int, int]] = []
+
+    @contextmanager
+    def bar(unit: str) -> Iterator[Any]:
+        yield lambda done, total: shown.append((done, total))
+
+    monkeypatch.setattr(module, "progress_bar", bar)
+    monkeypatch.setattr(module, "_SECONDS", 0.02)
+    context = spark.sparkContext
+    context.setLocalProperty(GROUP, group)
+    try:
+        spark.range(10, numPartitions=5).count()  # not counted
+        with job_progress(spark, True):
+            slow = spark.range(4, numPartitions=4).selectExpr("java_method('java.lang.Thread', 'sleep', 300L)")
+            assert len(slow.collect()) == 4
+        assert context.getLocalProperty(GROUP) == group, "the jobs of the caller belong to the same group as before"
+    finally:
+        context.setLocalProperty(GROUP, None)
+    assert {total for _, total in shown} <= {0, 4}
+    assert 0 < max(done for done, _ in shown) <= 4
