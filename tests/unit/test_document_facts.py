@@ -34,7 +34,7 @@ runs = st.dictionaries(
 options = st.fixed_dictionaries(
     {
         "missing": st.sampled_from(["zero", "skip"]),
-        "match": st.sampled_from(["id", "prefix", "id(normalize=casefold)"]),
+        "match": st.sampled_from(["id", "prefix", "id(normalize=case)"]),
         "ignore_identical_ids": st.booleans(),
         "ties": st.sampled_from(["trec", "worst"]),
     }

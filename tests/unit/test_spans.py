@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from haystack import Document as HaystackDocument
@@ -578,3 +579,21 @@ def test_missing_queries_can_be_skipped_for_spans() -> None:
     truth = {"q": [("a", 0, 10)], "r": [("a", 0, 10)]}
     scores = evaluate(truth, {"r": [("a", 0, 5)]}, ["SpanRecall", "R"], missing="skip")
     assert scores.per_query == {"r": {"SpanRecall": 0.5, "R": 1.0}}
+
+
+@pytest.mark.parametrize("columns", [None, {"query": "query", "doc": "documents"}])
+def test_spans_in_the_lists_of_a_data_frame_are_those_of_a_mapping(columns: dict[str, str] | None) -> None:
+    truth = {"q": [{"document": "a", "start": 0, "end": 10, "content": "x"}], "r": []}
+    run = {"q": [{"document": "a", "start": 5, "content": "y"}], "s": [{"document": "b", "start": 0, "content": "z"}]}
+    golds, found = (pa.table({"query": list(each), "documents": list(each.values())}) for each in (truth, run))
+    for match in ("id", "content"):
+        expected = evaluate(truth, run, ["SpanRecall", "R"], match=match)
+        scores = evaluate(golds, found, ["SpanRecall", "R"], match=match, truth_columns=columns, run_columns=columns)
+        assert (scores.per_query, scores.findings) == (expected.per_query, expected.findings)
+
+
+def test_a_note_says_which_columns_of_spans_were_read() -> None:
+    frame = pa.table({"qid": ["q"], "documents": [[{"document": "a", "start": 0, "end": 10}]]})
+    [finding] = evaluate(frame, {"q": []}, ["SpanRecall"]).findings[:1]
+    assert finding.code == "reading"
+    assert "'qid'" in finding.message

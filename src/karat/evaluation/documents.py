@@ -28,11 +28,16 @@ from karat.sources.numeric_ids import notes_on_reading
 from karat.spans import Spans
 
 
+def need_spans(measures: Iterable[Measure]) -> bool:
+    """Whether any of the measures reads spans."""
+    return any(measure.definition.takes == "spans" for measure in measures)
+
+
 def read_shared_truth(
     truth: Any, inputs: ReadingOptions, matcher: Matcher, measures: Selection, verdicts: Any, by: str | None
 ) -> Any:
     """Ground truth, read once for several runs, with the labels of its unjudged documents; spans are read later."""
-    if not _need_spans(measures):
+    if not need_spans(measures):
         return read_labelled_judgments(truth, inputs, matcher, verdicts, by)
     from karat.sources.spans import materialized
 
@@ -103,16 +108,22 @@ class JudgedDocuments:
         """Read ground truth and a run, and judge the documents of the run."""
         spans: Spans | None = None
         truths: dict[str, Mapping[str, str]] = {}
-        if _need_spans(measures):
-            from karat.sources.spans import materialized, read_spans
+        notes_on_truth: tuple[str, ...] = ()
+        notes_on_run: tuple[str, ...] = ()
+        if need_spans(measures):
+            from karat.sources.spans import materialized, read_spans, spans_of_frame
 
             truth, run = materialized(truth), materialized(run)
+            if listed := spans_of_frame(truth, "grade", inputs.truth_columns, "the ground truth"):
+                truth, inputs, notes_on_truth = listed.documents, inputs._replace(truth_columns=None), listed.notes
+            if listed := spans_of_frame(run, "score", inputs.run_columns, name or "the run"):
+                run, inputs, notes_on_run = listed.documents, inputs._replace(run_columns=None), listed.notes
             read = read_spans(truth, run, ("the ground truth", name or "the run"), settings["ignore_identical_ids"])
             spans = read.spans
             truths["spans"] = LazyDigests(partial(span_digests, spans, read.gold_documents))
             if matcher == Same():
                 # The id of a span is the id of its document.
-                truth, run = read.gold_documents, read.retrieved_documents
+                truth, run = read.gold_documents or truth, read.retrieved_documents
 
         judgments = read_judgments(truth, inputs, matcher)
         by_function = isinstance(matcher, FunctionMatcher)
@@ -143,8 +154,8 @@ class JudgedDocuments:
             before=before,
             labelled=labelled,
             only_relevant=judgments.only_relevant,
-            truth_notes=judgments.notes,
-            run_notes=source.notes,
+            truth_notes=(*notes_on_truth, *judgments.notes),
+            run_notes=(*notes_on_run, *source.notes),
         )
         by = None if labels is None else labels.by
         return cls(judged, graded, spans, answered, facts, truths, evidence, by)
@@ -212,10 +223,6 @@ def _missing_field(matcher: Matcher, field: str, where: str) -> KaratError:
     if where == "the ground truth" and matcher == Same(field):
         hint += f" If it contains the id of a gold document, write {field}(gold=id)."
     return KaratError(f"the field {shown(field)} is missing or empty in all documents", where=where, hint=hint)
-
-
-def _need_spans(measures: Iterable[Measure]) -> bool:
-    return any(measure.definition.takes == "spans" for measure in measures)
 
 
 def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Measure]) -> Judged:

@@ -16,6 +16,7 @@ import numpy as np
 from karat.judged import Bools, Judged
 from karat.ranking import Observations
 from karat.registry import Measure
+from karat.scores.finding import in_order_of_ids
 
 LEAST_POSITIVE = math.ulp(0.0)
 """the lowest grade that counts in graded measures without a threshold"""
@@ -36,7 +37,7 @@ class DocumentFacts:
     answered: int = 0
     """queries that are in the run"""
     examples: tuple[str, ...] = ()
-    """the first queries of the ground truth"""
+    """queries of the ground truth: the first ones by id if no query is in the run, for an error that names them"""
     all_golds: int = 0
     """judged documents, of queries that are left out too"""
     all_retrieved: int = 0
@@ -88,9 +89,11 @@ class DocumentFacts:
         """
         before = before or judged
         nothing = _nothing_retrieved(judged, observations.without_key)
+        answered = int(before.in_run.sum())
+        examples = before.queries if answered else in_order_of_ids(before.queries)
         return cls(
-            answered=int(before.in_run.sum()),
-            examples=before.queries[:_EXAMPLES],
+            answered=answered,
+            examples=tuple(examples[:_EXAMPLES]),
             all_golds=len(before.gold_grade),
             all_retrieved=int(before.retrieved.sum()),
             golds=len(judged.gold_grade),
@@ -136,7 +139,7 @@ def _merged(name: str, values: Sequence[Any]) -> Any:
             return {key: _merged(name, [value[key] for value in values]) for key in values[0]}
     joined = chain.from_iterable(values)
     if name == "examples":
-        return tuple(sorted(joined)[:_EXAMPLES])
+        return tuple(in_order_of_ids(tuple(joined))[:_EXAMPLES])
     # Parts may have the same notes, but not the same queries.
     return tuple(dict.fromkeys(joined) if name.endswith("_notes") else joined)
 

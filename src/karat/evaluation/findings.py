@@ -10,7 +10,7 @@ from karat.evaluation.facts import LEAST_POSITIVE, DocumentFacts, Share, largest
 from karat.matching.matchers import Matcher, Same
 from karat.registry import Measure
 from karat.registry.names import format_value
-from karat.scores.finding import Finding, counted_finding, finding_about_queries
+from karat.scores.finding import Finding, counted_finding, finding_about_queries, in_order_of_ids
 
 _LISTED = 3
 _BY_ID = Same()
@@ -65,6 +65,7 @@ def no_common_queries(
     truth: Sequence[str], run: Sequence[str], where: str, noun: Literal["query", "question"] = "query"
 ) -> KaratError:
     """The error for a run, or predictions, whose queries are all missing from the ground truth."""
+    truth, run = in_order_of_ids(truth), in_order_of_ids(run)
     of_run = "the run has" if noun == "query" else "the predictions have"
     return KaratError(
         f"no {noun} is in both the ground truth and {of_run.rpartition(' ')[0]}: the ground truth has"

@@ -57,7 +57,7 @@ def finding_about_queries(
     >>> finding_about_queries("missing-queries", ["q7"], "missing from the run (scored 0)").message
     '1 query missing from the run (scored 0): q7'
     """
-    queries = sorted(queries, key=_numbers_by_value)
+    queries = in_order_of_ids(queries)
     more = len(queries) - listed
     ids = ", ".join(queries[:listed]) + (f" and {more:,} more" if more > 0 else "")
     return counted_finding(code, len(queries), noun, what, f": {ids}", hint, tuple(queries))
@@ -69,6 +69,15 @@ def counted_finding(
     """A finding about a number of queries or documents."""
     _, nouns = plural(0, noun).split(" ", 1)
     return Finding(code, f"{plural(count, noun)} {what}{more}", count, hint, queries, f"{nouns} {what}", f"{count:,}")
+
+
+def in_order_of_ids(queries: Sequence[str]) -> list[str]:
+    """The ids of queries in their order, with numbers in them by value.
+
+    >>> in_order_of_ids(["q10", "q2"])
+    ['q2', 'q10']
+    """
+    return sorted(queries, key=_numbers_by_value)
 
 
 def _numbers_by_value(name: str) -> tuple[list[tuple[str, int, str]], str]:

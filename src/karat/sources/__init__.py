@@ -18,7 +18,7 @@ from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_
 from karat.sources.objects import adapted, read_object
 from karat.sources.tables import ByQuery, TableRun, truth_from_rows, truth_from_table
 
-__all__ = ["Run", "Truth", "read_run", "read_truth", "run_from_lists", "truth_from_lists"]
+__all__ = ["Run", "Truth", "read_run", "read_truth", "require_truth", "run_from_lists", "truth_from_lists"]
 
 _TRUTH_HINT = (
     "Ground truth is a path, an open file, {query: {doc: grade}}, {query: [doc, ...]}, [[doc, ...], ...],"
@@ -79,8 +79,13 @@ def read_truth(
         truth = truth_from_lists(source, key, name)
     else:
         raise KaratError(f"{shown(source)} is not ground truth", hint=_collect_hint(source) + _TRUTH_HINT)
-    require(truth.queries, "the ground truth is empty", _TRUTH_HINT)
+    require_truth(truth.queries)
     return truth
+
+
+def require_truth(queries: Sequence[str]) -> None:
+    """Reject ground truth without queries."""
+    require(queries, "the ground truth is empty", _TRUTH_HINT)
 
 
 def read_run(

@@ -14,6 +14,8 @@ from karat.arguments import is_list_like
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, plural, shown
 from karat.judged import Ints, place_in_query
+from karat.sources.containers import Truth
+from karat.sources.tables import ByQuery, Number
 from karat.spans import MAX_POSITION, Spans
 
 # The names of the parts of a span in karat, LangChain, LlamaIndex and Haystack. The first name that is present is used.
@@ -24,7 +26,8 @@ _CONTENT = ("content", "page_content", "text")
 _META = ("meta", "metadata")
 
 _FORMS = (
-    "Spans are given as mappings or lists: {query: [(document, start, end), ...]} or [[(document, start, end), ...]]."
+    "Spans are given as mappings or lists: {query: [(document, start, end), ...]} or [[(document, start, end), ...]];"
+    " or as a data frame with a list of them in each row."
 )
 _SPAN = (
     "A span is (document, start, end), or an object with these fields, itself or in its metadata:"
@@ -58,6 +61,7 @@ def read_spans(
 ) -> SpansWithDocuments:
     """Read the spans of ground truth and run, each a mapping by query or one list per query. Errors use `names`.
 
+    If only some queries are evaluated, and none of them has ground truth, it is an empty `Truth`.
     The lists of a run are matched with the queries of the ground truth by position. `ignore_identical_ids` leaves out
     spans of documents whose id is that of their query.
 
@@ -65,8 +69,9 @@ def read_spans(
     >>> read.retrieved_documents["q"], read.spans.characters().both.tolist()
     (['b', 'a'], [5.0])
     """
-    golds = _by_query(truth, None, names[0])
-    if not golds:
+    is_part = isinstance(truth, Truth) and not truth.queries  # of which only the run has queries
+    golds = {} if is_part else _by_query(truth, None, names[0])
+    if not golds and not is_part:
         raise KaratError(f"{names[0]} is empty", hint=_FORMS)
     found = _by_query(run, list(golds), names[1])
     gold = {query: _spans(listed, f"{names[0]}, query {query}", "span") for query, listed in golds.items()}
@@ -103,6 +108,16 @@ def materialized(source: Any) -> Any:
     if isinstance(source, list | tuple):
         return [list(spans) if isinstance(spans, Iterator) else spans for spans in source]
     return source
+
+
+def spans_of_frame(source: Any, number: Number, columns: Mapping[str, str] | None, name: str) -> ByQuery | None:
+    """The spans of each query in a data frame with a row per query; None for anything else."""
+    if not hasattr(source, "__arrow_c_stream__"):
+        return None
+    from karat.sources.frames import Frame
+
+    found = Frame.of(source, number, columns, name)
+    return found if isinstance(found, ByQuery) else None
 
 
 def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str, Any]:

@@ -1,1 +1,70 @@
-"""The evaluation of large data on Spark."""
+"""The evaluation of large data on Spark: the same functions as locally, applied to buckets of queries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Unpack
+
+from karat.arguments import as_count, check_switch, check_text
+from karat.errors import require, shown
+from karat.evaluation.corpus import CorpusMatcher
+from karat.evaluation.reading import ReadingOptions, check_reading
+from karat.matching.matchers import matcher_of
+from karat.options import EvaluationOptions, complete_options
+from karat.registry.selection import DEFAULT_MEASURES, Measures, select_measures
+from karat.scores import Scores
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    truth: DataFrame | str | os.PathLike[str],
+    run: DataFrame | str | os.PathLike[str],
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    truth_columns: Mapping[str, str] | None = None,
+    run_columns: Mapping[str, str] | None = None,
+    truth_format: str | None = None,
+    run_format: str | None = None,
+    order: str | None = None,
+    buckets: int | None = None,
+    session: SparkSession | None = None,
+    progress: bool = False,
+    name: str = "",
+    **options: Unpack[EvaluationOptions],
+) -> Scores:
+    """Evaluate a run against ground truth on Spark: the scores are those of `karat.evaluate`, to the last bit.
+
+    `truth` and `run` are each a DataFrame with a row per document, or with a row per query and its documents in an
+    array; or a path that Spark reads: TREC, CSV, TSV, JSON lines or Parquet, a file or a folder. The queries of the
+    result are in the order of their ids. The other arguments are those of `karat.evaluate`, and:
+
+    - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs.
+    - `buckets`: the number of buckets of queries; by default so many that each has about a million rows.
+    - `session`: the Spark session; by default that of the DataFrames, the active one, or a new local one.
+    - `progress`: whether a terminal shows how many tasks are done.
+    """
+    settings = complete_options(options)
+    selected = select_measures(measures, settings["rel"])
+    check_text("name", name)
+    check_reading(ReadingOptions(truth_columns, run_columns, truth_format, run_format), None)
+    order is None or check_text("order", order)
+    number = None if buckets is None else as_count(buckets, 1)
+    require(buckets is None or number, f"buckets={shown(buckets)} is not a number of buckets", "Pass 1 or more.")
+    show_progress = check_switch("progress", progress)
+    matching = CorpusMatcher(matcher_of(settings["match"]))
+
+    from karat.engines.spark.session import spark_session
+
+    with spark_session(session, truth, run) as spark:
+        from karat.engines.spark.documents import DocumentEvaluation
+        from karat.engines.spark.inputs import spark_table
+
+        judgments = spark_table(truth, "truth", truth_columns, truth_format, session=spark)
+        retrieved = spark_table(run, "run", run_columns, run_format, name, spark, order)
+        evaluation = DocumentEvaluation(judgments, retrieved, selected, settings, matching, name)
+        return evaluation.scores(evaluation.buckets(number, show_progress).collect())

@@ -1,0 +1,166 @@
+"""The evaluation of documents on Spark: each bucket of queries is judged by the local functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
+from karat.engines.spark.measures import portable
+from karat.engines.spark.tables import SparkTable
+from karat.engines.spark.worker import BucketResult
+from karat.errors import KaratError
+from karat.evaluation.corpus import CorpusMatcher
+from karat.evaluation.documents import JudgedDocuments, check_facts, need_spans, scores_of_documents
+from karat.evaluation.facts import DocumentFacts
+from karat.evaluation.reading import ReadingOptions
+from karat.matching.matchers import Matcher
+from karat.registry import Measure
+from karat.registry.selection import Selection
+from karat.scores import Scores
+from karat.sources import Truth, read_truth, require_truth
+from karat.sources.mappings import check_matched_by_id
+
+Digests = Mapping[str, Mapping[str, str]]
+"""the digests of the ground truth, by kind and query"""
+
+
+class TableToRead(NamedTuple):
+    """What an executor has to know to read a table: its name in messages, and the names of its columns by role."""
+
+    name: str
+    columns: Mapping[str, str]
+
+    @classmethod
+    def of(cls, table: SparkTable) -> TableToRead:
+        return cls(table.name, dict(table.columns))
+
+
+class BucketFacts(NamedTuple):
+    """What the driver has to know about a bucket, besides values and digests of the queries that are scored."""
+
+    documents: DocumentFacts
+    skipped: Digests
+    """of queries that are left out"""
+    labels_by: str | None
+
+
+@dataclass(frozen=True)
+class DocumentWork:
+    """The evaluation of the documents of one bucket."""
+
+    truth: TableToRead
+    run: TableToRead
+    measures: Sequence[Callable[[], Measure]]
+    settings: Mapping[str, Any]
+    matcher: Matcher
+
+    def __call__(self, truth: pa.Table, run: pa.Table) -> BucketResult:
+        """The values of one bucket, in an executor."""
+        measures = {measure(): () for measure in self.measures}
+        documents = JudgedDocuments.read(
+            self._read_truth(truth, need_spans(measures)),
+            run,
+            measures,
+            self.settings,
+            ReadingOptions(self.truth.columns, self.run.columns),
+            self.matcher,
+            name=self.run.name,
+        )
+        queries = documents.judged.queries
+        scored = set(queries)
+        skipped = {
+            kind: {query: digest for query, digest in digests.items() if query not in scored}
+            for kind, digests in documents.truths.items()
+        }
+        return BucketResult(
+            queries,
+            documents.values(measures),
+            {kind: [digests[query] for query in queries] for kind, digests in documents.truths.items()},
+            BucketFacts(documents.facts, skipped, documents.labels_by),
+        )
+
+    def _read_truth(self, table: pa.Table, as_spans: bool) -> Any:
+        if not len(table):
+            return Truth((), np.zeros(1, np.int64), [], np.empty(0))
+        if as_spans:
+            return table
+        return read_truth(table, columns=self.truth.columns, key=self.matcher.gold_key, name=self.truth.name)
+
+
+@dataclass(frozen=True)
+class DocumentEvaluation:
+    """An evaluation of documents: the tables, and what is computed from them."""
+
+    truth: SparkTable
+    run: SparkTable
+    measures: Selection
+    settings: Mapping[str, Any]
+    matching: CorpusMatcher
+    name: str
+
+    def buckets(self, number: int | None, progress: bool) -> Buckets:
+        """The work on all buckets, which is not done yet."""
+        self._check()
+        work = DocumentWork(
+            TableToRead.of(self.truth),
+            TableToRead.of(self.run),
+            [portable(each) for each in self.measures],
+            self.settings,
+            self.matching.matcher,
+        )
+        return in_buckets(
+            work,
+            self.truth,
+            self.run,
+            values=[str(each) for each in self.measures],
+            texts=["spans", "judged"] if need_spans(self.measures) else ["judged"],
+            buckets=number,
+            progress=progress,
+        )
+
+    def scores(self, collected: CollectedBuckets) -> Scores:
+        """The scores of all queries, which are those of a local evaluation."""
+        facts = self._checked_facts(collected.facts)
+        truths = {
+            kind: {query: digest for query, digest in zip(collected.queries, texts, strict=True) if digest is not None}
+            for kind, texts in collected.texts.items()
+        }
+        for each in collected.facts:
+            for kind, skipped in each.skipped.items():
+                truths[kind] |= skipped
+        labels_by = collected.facts[0].labels_by
+        scores = scores_of_documents(
+            collected.queries, collected.values, facts, truths, self.measures, self.settings, self.matching,
+            self.name, labels_by,
+        )  # fmt: skip
+        return replace(scores, findings=(*scores.findings, *collected.findings))
+
+    def _check(self) -> None:
+        """Reject what cannot be evaluated, before anything is computed."""
+        matcher = self.matching.matcher
+        for table, key, is_truth in ((self.truth, matcher.gold_key, True), (self.run, matcher.key, False)):
+            if not table.by_query:
+                check_matched_by_id(key, "a table", table.name, gold=is_truth)
+        if self.settings["ties"] == "input" and self.run.order is None and not self.run.by_query:
+            what = 'the rows of a table on Spark have no order, which ties="input" needs'
+            hint = "Name a column that gives the order: order= (--order). Or use another value of ties."
+            raise KaratError(what, where=self.run.name, hint=hint)
+
+    def _checked_facts(self, parts: Sequence[BucketFacts]) -> DocumentFacts:
+        """The facts about all queries; an error if ground truth and run do not fit together."""
+        facts = DocumentFacts.merged(each.documents for each in parts)
+        for table, has_rows in ((self.truth, facts.examples), (self.run, facts.answered or facts.unknown)):
+            if not has_rows and table.empty_error is not None:
+                raise table.empty_error
+        require_truth(facts.examples)
+        check_facts(facts, self.matching.matcher, self.settings["missing"], self.run.name)
+        return replace(
+            facts,
+            truth_notes=tuple(dict.fromkeys((*self.truth.notes, *facts.truth_notes))),
+            run_notes=tuple(dict.fromkeys((*self.run.notes, *facts.run_notes))),
+        )

@@ -1,0 +1,160 @@
+"""Documents on Spark: the scores, findings and errors are those of a local evaluation, whatever the partitions are."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import karat
+from karat import KaratError, Scores
+from karat.engines import spark as on_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MEASURES = [
+    f"{each.name}@{each.example_at}" if each.at == "k" else each.name
+    for each in karat.definitions()
+    if each.subject == "documents" and each.takes == "judged"
+]
+OF_SPANS = [each.name for each in karat.definitions() if each.takes == "spans"]
+FEW = ["nDCG@10", "AP", "P(rel=2)@3", "RR"]
+WORDS = "gold is a soft metal that melts at one thousand and sixty four degrees and never rusts".split()
+
+
+def pairs(seed: int = 1) -> tuple[pa.Table, pa.Table]:
+    """Ground truth and a run, in shuffled rows: with ties, queries of one side only, and grades from -1 to 3."""
+    draw = random.Random(seed)
+    docs = [f"d{n}" for n in range(30)] + [f"D{n}::{n % 3}" for n in range(10)] + ["q3", "é", "007"]
+    truth = [(f"q{q}", doc, draw.randint(-1, 3)) for q in range(20) for doc in draw.sample(docs, 6)]
+    run = [(f"q{q}", doc, draw.randint(0, 9) / 4) for q in range(2, 24) for doc in draw.sample(docs, 12)]
+    draw.shuffle(truth)
+    draw.shuffle(run)
+    columns = [dict(zip(("query", "doc", "number"), zip(*rows, strict=True), strict=True)) for rows in (truth, run)]
+    names = (["query", "doc", "grade"], ["query", "doc", "score"])
+    golds, found = (pa.table(each).rename_columns(of) for each, of in zip(columns, names, strict=True))
+    return golds, found.append_column("position", pa.array(range(len(found))))
+
+
+def lists(seed: int = 2) -> tuple[pa.Table, pa.Table]:
+    """Ground truth and a run with a row per query, and documents with texts and metadata, some of them missing."""
+    draw = random.Random(seed)
+
+    def document(at: int, score: float | None) -> dict[str, Any]:
+        start = draw.randrange(8)
+        text = " ".join(WORDS[start : start + draw.randint(3, 9)])
+        text = draw.choice([text, text.upper(), text.replace("metal", "meatl"), "", text])
+        meta = {"source": draw.choice(["s1", "s2", "S1", None]), "of": f"d{draw.randrange(9)}"}
+        return {"id": f"d{at}", "content": text or None, "meta": meta, "score": score}
+
+    truth = [{"query": f"q{q}", "documents": [document(n, 1.0 + n) for n in range(q % 4)]} for q in range(15)]
+    run = [{"query": f"q{q}", "documents": [document(n, None) for n in draw.sample(range(9), 7)]} for q in range(3, 18)]
+    fields = [("id", pa.string()), ("content", pa.string()), ("score", pa.float64())]
+    meta = pa.struct([("source", pa.string()), ("of", pa.string())])
+    schema = pa.schema([("query", pa.string()), ("documents", pa.list_(pa.struct([*fields, ("meta", meta)])))])
+    return pa.Table.from_pylist(truth, schema), pa.Table.from_pylist(run, schema)
+
+
+def spans(seed: int = 3) -> tuple[pa.Table, pa.Table]:
+    """Gold and retrieved spans, with a row per query."""
+    draw = random.Random(seed)
+
+    def span() -> dict[str, Any]:
+        start = draw.randrange(50)
+        content = " ".join(WORDS)[start:][: draw.randrange(20)]
+        return {"document": draw.choice("abc"), "start": start, "content": content}
+
+    tables = ([{"query": f"q{q}", "documents": [span() for _ in range(4)]} for q in queries] for queries in
+              (range(12), range(2, 15)))  # fmt: skip
+    golds, found = map(pa.Table.from_pylist, tables)
+    return golds, found
+
+
+PAIRS, LISTS, SPANS = pairs(), lists(), spans()
+
+
+def frames(spark: SparkSession, tables: tuple[pa.Table, pa.Table]) -> tuple[DataFrame, DataFrame]:
+    golds, found = (spark.createDataFrame(table).repartition(3) for table in tables)
+    return golds, found
+
+
+def outcome(evaluate: Callable[[], Scores]) -> Any:
+    """All that scores say, with queries in the order of ids; or the error."""
+    try:
+        scores = evaluate()
+    except KaratError as error:
+        return str(error)
+    scores = scores.take(scores.by_id)
+    intervals = {name: scores.interval(name) for name in list(scores.values)[:2]}
+    return scores.to_dict(), intervals, scores.fingerprint, scores.findings, scores.asked
+
+
+def check(spark: SparkSession, tables: tuple[pa.Table, pa.Table], measures: Any, buckets: int = 2, **given: Any) -> Any:
+    """Evaluate the same locally and on Spark; the outcome of both."""
+    local = {name: value for name, value in given.items() if name != "order"}
+    expected = outcome(lambda: karat.evaluate(*tables, measures, **local))
+    found = frames(spark, tables)
+    assert outcome(lambda: on_spark.evaluate(*found, measures, buckets=buckets, **given)) == expected
+    return expected
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 7])
+def test_every_measure_has_its_local_values_whatever_the_number_of_buckets_is(
+    spark: SparkSession, buckets: int
+) -> None:
+    check(spark, PAIRS, MEASURES, buckets, name="bm25")
+
+
+def test_the_number_of_buckets_and_the_session_follow_from_the_data(spark: SparkSession) -> None:
+    scores = on_spark.evaluate(*frames(spark, PAIRS), "map, P@5")
+    assert scores.means == karat.evaluate(*PAIRS, ["AP", "P@5"]).means
+    assert scores.queries == tuple(sorted(scores.queries))
+    assert list(scores.asked) == ["map", "P@5"]
+
+
+@pytest.mark.parametrize("match", ["id", "id(normalize=case)", "chunk"])
+def test_measures_of_spans_have_their_local_values(spark: SparkSession, match: str) -> None:
+    check(spark, SPANS, [*OF_SPANS, "R", "nDCG"], match=match)
+
+
+def same_first_word(retrieved: Any, gold: Any) -> bool:
+    one, other = ((each["content"] or "?").split()[0] for each in (retrieved, gold))
+    return bool(one == other)
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        "id",
+        "content",
+        "content(normalize=case+space)",
+        "meta.source",
+        "meta.of(gold=id)",
+        "chunk",
+        "chunk(normalize=case)",
+        "fuzzy(threshold=85)",
+        "overlap(threshold=0.4)",
+        same_first_word,
+    ],
+)
+def test_every_matcher_finds_what_it_finds_locally(spark: SparkSession, match: Any) -> None:
+    found = check(spark, LISTS, [*FEW, "R", "ERR"], match=match)
+    assert not isinstance(found, str), found
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"match": "prefix", "missing": "skip", "rel": 2},
+        {"match": lambda retrieved, gold: retrieved[-1] == gold[-1], "ties": "worst"},
+        {"match": "id(normalize=case)", "ties": "best", "ignore_identical_ids": True},
+        {"ties": "input", "order": "position", "missing": "skip"},
+    ],
+)
+def test_every_option_has_its_local_effect(spark: SparkSession, given: Any) -> None:
+    found = check(spark, PAIRS, FEW, **given)
+    assert not isinstance(found, str), found
