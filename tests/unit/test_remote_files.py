@@ -354,8 +354,8 @@ def test_scores_in_a_remote_folder_are_loaded(put: Put, tmp_path: Path) -> None:
     for path in (tmp_path / "s").iterdir():
         if path.name != DESCRIPTION:
             put(f"scores/{path.name}", path.read_bytes())
-    with pytest.raises(KaratError, match=r"s3://bucket/scores/: this folder has no _karat\.json"):
-        karat.Scores.load("s3://bucket/scores/")
+    with pytest.raises(KaratError, match=r"^s3://bucket/scores/: this folder has no _karat\.json"):
+        karat.Scores.load("s3://key:secret@bucket/scores/")
     put(f"scores/{DESCRIPTION}", (tmp_path / "s" / DESCRIPTION).read_bytes())
     assert karat.Scores.load("s3://bucket/scores/").to_json() == stored.load().to_json()
     for uri in ("s3a://bucket/scores", "s3://bucket/scores/"):

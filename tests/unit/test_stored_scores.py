@@ -253,6 +253,9 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         _first_part(lambda table: _replaced(table, "digest of judged", ["x"] * 10)), "one: its fingerprint is damaged"
     ),
     "no query": (_first_part(lambda table: _replaced(table, "query", [None] * 10)), "the query is missing"),
+    "queries that are lists": (
+        _first_part(lambda table: _replaced(table, "query", [["q1"]] * 10)), "the query is .*, which is not text"
+    ),
     "a query twice": (
         _first_part(lambda table: _replaced(table, "query", ["q1"] * 10)), "one: query q1 of one appears 11 times"
     ),

@@ -34,10 +34,11 @@ def is_folder(path: str) -> bool:
 
 def read_folder(path: str) -> dict[str, Scores]:
     """The scores in a folder, by the name of their system; the queries are in the order of their ids."""
-    about = _description(path)
+    where = InputFile(path).name  # without credentials
+    about = _description(path, where)
     found = part_files(local_path(path))
     if found is None:
-        raise KaratError("the Parquet files of this folder are missing", where=path, hint=_AGAIN)
+        raise KaratError("the Parquet files of this folder are missing", where=where, hint=_AGAIN)
     fingerprint, measures = about.get("fingerprint"), about["measures"]
     kinds: dict[str, str] = {} if fingerprint is None else fingerprint["truths"]
     names = dict.fromkeys([QUERY, *measures, *kinds.values()])
@@ -46,16 +47,16 @@ def read_folder(path: str) -> dict[str, Scores]:
     queries = columns[QUERY]
     if len(queries) != about["queries"]:
         what = f"the Parquet files have {plural(len(queries), 'query')}, but {DESCRIPTION} says {about['queries']:,}"
-        raise KaratError(what, where=path, hint=f"Was a file removed or added? {_AGAIN}")
+        raise KaratError(what, where=where, hint=f"Was a file removed or added? {_AGAIN}")
     if fingerprint is not None:
         truths = {kind: _digests(queries, columns[name]) for kind, name in kinds.items()}
         about["fingerprint"] = {**fingerprint, "truths": truths}
     columns = {name: columns[name] for name in (QUERY, *measures)}
-    table = ScoreTable(path, columns, lambda at: f"{path}, query {queries[at]}", {about["name"]: about})
+    table = ScoreTable(where, columns, lambda at: f"{where}, query {queries[at]}", {about["name"]: about})
     return {name: scores.take(scores.by_id) for name, scores in table.systems().items()}
 
 
-def _description(path: str) -> dict[str, Any]:
+def _description(path: str, where: str) -> dict[str, Any]:
     """What the JSON file says, checked as far as nobody else does it: its name, its measures and its queries."""
     remote = RemotePath.of(path)
     name = remote.with_path(remote.path + DESCRIPTION) if is_remote(path) else os.path.join(path, DESCRIPTION)
@@ -67,7 +68,7 @@ def _description(path: str) -> dict[str, Any]:
             raise
         what = f"this folder has no {DESCRIPTION}, which is written last"
         hint = "The evaluation that writes it has not finished; or these are not scores, and a file in it is meant."
-        raise KaratError(what, where=path, hint=hint) from None
+        raise KaratError(what, where=where, hint=hint) from None
     data = decode_json(content, file.name, _AGAIN)
     version = data.get("format") if isinstance(data, dict) else None
     if as_count(version, FORMAT + 1):
@@ -90,8 +91,10 @@ def _names_columns(fingerprint: Any) -> bool:
     return isinstance(truths, dict) and all(isinstance(name, str) for name in truths.values())
 
 
-def _digests(queries: Sequence[Any], digests: Sequence[object]) -> dict[Any, object]:
-    return {query: digest for query, digest in zip(queries, digests, strict=True) if digest is not None}
+def _digests(queries: Sequence[object], digests: Sequence[object]) -> dict[str, object]:
+    """The digest of each query that has one; what is not a query at all is reported with the table."""
+    pairs = zip(queries, digests, strict=True)
+    return {query: digest for query, digest in pairs if isinstance(query, str) and digest is not None}
 
 
 def _columns_of_part(file: InputFile, names: Iterable[str], measures: Sequence[str]) -> dict[str, Sequence[Any]]:
