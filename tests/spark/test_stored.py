@@ -14,6 +14,7 @@ import pytest
 
 import karat
 from karat import Finding, KaratError, Scores
+from karat.engines.spark import evaluate
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
 from karat.engines.spark.stored import store_scores
 from karat.engines.spark.tables import SparkTable
@@ -200,3 +201,24 @@ def test_a_folder_that_cannot_be_written_is_an_error(path: str, message: str, bu
     with pytest.raises(KaratError, match=message) as raised:
         store_scores(buckets(("AP",), 1, 5), path, scores_of)
     assert "\n" not in str(raised.value)
+
+
+def test_an_evaluation_writes_what_it_would_return(spark: SparkSession, tmp_path: Path) -> None:
+    judged = [(f"q{query}", f"d{doc}", (query + doc) % 3) for query in range(20) for doc in range(5)]
+    # The first query is missing from the run, and the last one is unknown.
+    retrieved = [(f"q{query}", f"d{doc}", float((7 * query + doc) % 11)) for query in range(1, 21) for doc in range(9)]
+    truth = spark.createDataFrame(judged, "query string, doc string, grade int")
+    run = spark.createDataFrame(retrieved, "query string, doc string, score double")
+    measures = ["map", "nDCG@5", "GMAP", "NumRel"]
+    stored = evaluate(truth, run, measures, buckets=3, per_query_path=tmp_path / "one", name="one")
+    golds = {query: {doc: grade for of, doc, grade in judged if of == query} for query, _, _ in judged}
+    docs = {query: {doc: score for of, doc, score in retrieved if of == query} for query, _, _ in retrieved}
+    expected = karat.evaluate(golds, docs, measures, name="one")
+    assert str(stored) == str(expected)
+    assert stored.means == expected.means
+    assert Scores.load(tmp_path / "one").to_json() == expected.take(expected.by_id).to_json()
+    other = karat.evaluate(golds, {query: {"d1": 1.0} for query in golds}, measures)
+    assert (
+        karat.compare({"one": stored, "other": other}).to_json()
+        == karat.compare({"one": expected.take(expected.by_id), "other": other}).to_json()
+    )

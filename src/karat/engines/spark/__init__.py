@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, overload
 
 from karat.arguments import as_count, check_switch, check_text
 from karat.errors import require, shown
@@ -13,12 +13,48 @@ from karat.evaluation.reading import ReadingOptions, check_reading
 from karat.matching.matchers import matcher_of
 from karat.options import EvaluationOptions, complete_options
 from karat.registry.selection import DEFAULT_MEASURES, Measures, select_measures
-from karat.scores import Scores
+from karat.scores import Scores, StoredScores
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["evaluate"]
+
+
+class SparkOptions(EvaluationOptions, total=False):
+    """The options of `evaluate`, besides those of every evaluation."""
+
+    truth_columns: Mapping[str, str] | None
+    run_columns: Mapping[str, str] | None
+    truth_format: str | None
+    run_format: str | None
+    order: str | None
+    buckets: int | None
+    session: SparkSession | None
+    progress: bool
+    name: str
+
+
+@overload
+def evaluate(
+    truth: DataFrame | str | os.PathLike[str],
+    run: DataFrame | str | os.PathLike[str],
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    per_query_path: None = None,
+    **options: Unpack[SparkOptions],
+) -> Scores: ...
+
+
+@overload
+def evaluate(
+    truth: DataFrame | str | os.PathLike[str],
+    run: DataFrame | str | os.PathLike[str],
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    per_query_path: str | os.PathLike[str],
+    **options: Unpack[SparkOptions],
+) -> StoredScores: ...
 
 
 def evaluate(
@@ -32,11 +68,12 @@ def evaluate(
     run_format: str | None = None,
     order: str | None = None,
     buckets: int | None = None,
+    per_query_path: str | os.PathLike[str] | None = None,
     session: SparkSession | None = None,
     progress: bool = False,
     name: str = "",
     **options: Unpack[EvaluationOptions],
-) -> Scores:
+) -> Scores | StoredScores:
     """Evaluate a run against ground truth on Spark: the scores are those of `karat.evaluate`, to the last bit.
 
     `truth` and `run` are each a DataFrame with a row per document, or with a row per query and its documents in an
@@ -45,6 +82,8 @@ def evaluate(
 
     - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs.
     - `buckets`: the number of buckets of queries; by default so many that each has about a million rows.
+    - `per_query_path`: a new folder that the scores of every query are written to, from the executors. The result is
+      then a `StoredScores`: the means, and intervals by the normal approximation; its `load()` reads the folder.
     - `session`: the Spark session; by default that of the DataFrames, the active one, or a new local one.
     - `progress`: whether a terminal shows how many tasks are done.
     """
@@ -63,8 +102,10 @@ def evaluate(
     with spark_session(session, truth, run) as spark:
         from karat.engines.spark.documents import DocumentEvaluation
         from karat.engines.spark.inputs import spark_table
+        from karat.engines.spark.stored import scores_of_buckets
 
         judgments = spark_table(truth, "truth", truth_columns, truth_format, session=spark)
         retrieved = spark_table(run, "run", run_columns, run_format, name, spark, order)
         evaluation = DocumentEvaluation(judgments, retrieved, selected, settings, matching, name)
-        return evaluation.scores(evaluation.buckets(number, show_progress).collect())
+        work = evaluation.buckets(number, show_progress)
+        return scores_of_buckets(work, evaluation.scores, per_query_path)

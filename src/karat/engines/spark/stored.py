@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 _GLOB = re.compile(r"([*?\[\]{}\\])")
 
 
+def scores_of_buckets(
+    buckets: Buckets, scores_of: Callable[[CollectedBuckets], Scores], path: str | os.PathLike[str] | None
+) -> Scores | StoredScores:
+    """The scores that `scores_of` makes of buckets; with a path, their values are written to a new folder there."""
+    return scores_of(buckets.collect()) if path is None else store_scores(buckets, path, scores_of)
+
+
 def store_scores(
     buckets: Buckets, path: str | os.PathLike[str], scores_of: Callable[[CollectedBuckets], Scores]
 ) -> StoredScores:
