@@ -110,10 +110,17 @@ def plain_answers(source: InputFile, fields: AnswerFields) -> dict[str, Any] | N
     Gold answers may also be lists of texts. None for all other files: these are read row by row, which gives the same
     answers, but takes several times as long.
     """
-    field = fields.field
-    names = [name for each in ("query", field) for name in fields.names(each)]
+    names = [name for each in ("query", fields.field) for name in fields.names(each)]
     if detect(source) != "jsonl" or any("." in name for name in names):
         return None
+    found = _plain_answers(source, fields)
+    if found is None:
+        fields.notes.clear()  # what was guessed from the first records need not hold for all
+    return found
+
+
+def _plain_answers(source: InputFile, fields: AnswerFields) -> dict[str, Any] | None:
+    field = fields.field
     answers: dict[str, Any] = {}
     used: list[str] = []
     read = 0

@@ -30,16 +30,24 @@ class FormatGuess:
             yield
         except KaratError as error:
             # Other errors are about the file as a whole, such as one that is damaged.
-            is_about_content = error.where != self.file.name or isinstance(error, InvalidJsonError)
-            if is_about_content and not is_arrow(self.format) and not is_certain(self.file, self.format, self.number):
-                error.hint = f"{error.hint or ''} {self._hint()}".lstrip()
-                error.args = (error.what, error.where, error.hint)
+            if error.where != self.file.name or isinstance(error, InvalidJsonError):
+                add_hint(error, self.hint())
             raise
 
-    def _hint(self) -> str:
+    def hint(self) -> str:
+        """That the format was guessed; empty if the name and the content agree on it."""
+        if is_arrow(self.format) or is_certain(self.file, self.format, self.number):
+            return ""
         option = "truth_format" if self.number == "grade" else "run_format"
         read_as = f"The file is read as {IN_PROSE[self.format]}"
         return f"{read_as}; if it has another format, use --input-format (in Python {option}=)."
+
+
+def add_hint(error: KaratError, hint: str) -> None:
+    """Add a sentence to the hint of an error."""
+    if hint:
+        error.hint = f"{error.hint or ''} {hint}".lstrip()
+        error.args = (error.what, error.where, error.hint)
 
 
 @dataclass(frozen=True)

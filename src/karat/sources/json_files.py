@@ -10,7 +10,7 @@ from karat.errors import KaratError, shown
 from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import decode_json
 from karat.sources.cbor import decode_cbor, is_cbor
-from karat.sources.columns import IfPresent, columns_to_read, lists_to_read
+from karat.sources.columns import IfPresent, ReadColumns, columns_to_read, lists_to_read
 from karat.sources.elasticsearch import from_elasticsearch
 from karat.sources.json_frames import JsonFrame, frame_in_json
 from karat.sources.json_lists import documents_by_query
@@ -53,11 +53,16 @@ def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None
 
 def read_json_lines(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
     """The content of JSON lines: one object per query, or one per pair of query and document."""
+    return _objects(json_lines(file, number), number, columns)
+
+
+def json_lines(file: InputFile, number: Number) -> ObjectSource:
+    """The objects of JSON lines."""
 
     def read(progress: Progress | None) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
         return objects_from_json_lines(file, HINT[number], progress)
 
-    return _objects(ObjectSource(file.name, read, lambda at: f"{file.name}:{at}"), number, columns)
+    return ObjectSource(file.name, read, lambda at: f"{file.name}:{at}")
 
 
 def _listed(values: Sequence[Any], name: str, number: Number, frame: JsonFrame | None = None) -> ObjectSource:
@@ -87,11 +92,20 @@ def _mapping(value: Mapping[str, Any], columns: Mapping[str, str] | None, name: 
 
 
 def _objects(source: ObjectSource, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
-    """The documents in objects; the first object decides which shape they have."""
+    """The documents in objects."""
+    fields, by_query = fields_of_objects(source, number, columns)
+    if by_query:
+        return replace(documents_by_query(source, number, fields), finite=True)
+    return ObjectTable(source, number, fields)
+
+
+def fields_of_objects(
+    source: ObjectSource, number: Number, columns: Mapping[str, str] | None
+) -> tuple[ReadColumns, bool]:
+    """The fields to read, and whether an object has all documents of a query: the first object decides."""
     numbers, objects = next(iter(source.read(None)), ((), ()))
     if not objects:
         raise empty_error(source.name, number)
     if lists := lists_to_read(objects[0], number, columns):
-        return replace(documents_by_query(source, number, lists), finite=True)
-    read = columns_to_read(list(objects[0]), number, columns, source.place(numbers[0]), "field")
-    return ObjectTable(source, number, read)
+        return lists, True
+    return columns_to_read(list(objects[0]), number, columns, source.place(numbers[0]), "field"), False

@@ -153,10 +153,12 @@ def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[str,
 
 
 def objects_from_json_lines(
-    source: InputFile, hint: str, progress: Progress | None = None
+    source: InputFile, hint: str, progress: Progress | None = None, *, first: bool = True
 ) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
-    """The objects of a JSON lines file, in blocks: the number of each line, and its object. Skips blank lines."""
-    first = True
+    """The objects of a JSON lines file, in blocks: the number of each line, and its object. Skips blank lines.
+
+    Unless the `first` line of the file is among them, an error does not say that the file is no JSON lines.
+    """
     for start, lines in _in_pieces(source.lines_in_blocks(progress)):
         numbers, filled = list(range(start, start + len(lines))), lines
         objects = decode_lines(lines)

@@ -119,7 +119,7 @@ def _text(token: bytes, where: Callable[[], str]) -> str:
 def _number(token: bytes, layout: Layout, where: Callable[[], str]) -> float:
     try:
         number = math.nan if b"_" in token else float(token)
-        valid = not math.isnan(number) and (math.isfinite(number) or layout is RUN)
+        valid = not math.isnan(number) and (math.isfinite(number) or layout == RUN)
     except ValueError:
         valid = False
     if not valid:
@@ -131,9 +131,9 @@ def _number(token: bytes, layout: Layout, where: Callable[[], str]) -> float:
 
 def _wrong_column_count(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
     count, hint = len(tokens), layout.hint
-    if layout is QRELS and count >= len(RUN.columns):
+    if layout == QRELS and count >= len(RUN.columns):
         hint += " This looks like a run: are ground truth and run in the wrong order?"
-    elif layout is RUN and count == len(QRELS.columns):
+    elif layout == RUN and count == len(QRELS.columns):
         hint += " This looks like ground truth: are ground truth and run in the wrong order?"
     return KaratError(f"the line has {plural(count, 'column')}", where=where, hint=hint)
 
