@@ -68,7 +68,7 @@ MAY_IMPORT = {
     "components": "answers arguments documents errors evaluation judged judges labels matching measures output scores"
     " sources",
     "integrations": "components",
-    "engines": "arguments errors evaluation files judged matching options output registry scores sources",
+    "engines": "arguments documents errors evaluation files judged matching options output registry scores sources",
     "demo": "",
     "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating judges labels"
     " matching measures options output plots registry report scores sources",

@@ -64,7 +64,13 @@ def in_buckets(
     """
     tables = (left,) if right is None else (left, right)
     sides = tuple(
-        BucketSide(table.name, table.query, table.order, table.columns["doc"] if table.by_query else None)
+        BucketSide(
+            table.name,
+            table.query,
+            table.order,
+            table.columns["doc"] if table.by_query and not table.records else None,
+            table.records,
+        )
         for table in tables
     )
     return Buckets(tables, BucketWork(work, sides, tuple(values), tuple(texts)), buckets, progress)

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from karat.engines.spark.columns import Role, TableColumns, columns_of, numbered
+from karat.engines.spark.columns import NUMBERS, Role, TableColumns, columns_of, numbered
+from karat.engines.spark.files import not_read, spark_files
+from karat.engines.spark.session import quiet
 from karat.engines.spark.tables import SparkTable, check_case
+from karat.engines.spark.text_files import table_of_text
 from karat.errors import KaratError, require, shown
+from karat.files.names import IN_PROSE
+from karat.sources.beir import is_data_set, qrels_of_split
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -24,6 +30,7 @@ _NAMES: dict[Role, str] = {
 _HINT = "On Spark, data is a DataFrame, or a path that Spark reads."
 
 
+@quiet()
 def spark_table(
     source: DataFrame | str | os.PathLike[str],
     role: Role,
@@ -38,15 +45,35 @@ def spark_table(
     `columns` are the names of columns by role (of answers, by field); `format` is that of files if it is not to be
     detected; `name` is used in messages about a DataFrame; `order` is the column that gives the order of the rows.
     """
-    if isinstance(source, str | os.PathLike):
-        require(session, "a path is read by a Spark session", "Pass session=.", where=os.fsdecode(source))
-        name = os.fsdecode(source)
-        require(format in (None, "parquet"), f"{shown(format)} is not read by Spark yet", where=name)
-        frame = session.read.parquet(name)  # type: ignore[union-attr]  # just checked
-    else:
+    if not isinstance(source, str | os.PathLike):
         name = name or _NAMES[role]
-        frame = _checked_frame(source, name)
-    return _table_of_frame(frame, role, columns, name, order)
+        return _table_of_frame(_checked_frame(source, name), role, columns, name, order)
+    path = os.fsdecode(source)
+    require(session, "a path is read by a Spark session", "Pass session=.", where=path)
+    return _table_of_path(path, role, columns, format, session, order)
+
+
+def _table_of_path(
+    path: str,
+    role: Role,
+    columns: Mapping[str, str] | None,
+    format: str | None,  # noqa: A002
+    session: SparkSession,
+    order: str | None,
+) -> SparkTable:
+    if role == "truth" and is_data_set(path):
+        path = qrels_of_split(path, None)
+    files = spark_files(path, session)
+    found = files.format(format, NUMBERS.get(role))
+    if found.format == "parquet":
+        table = _table_of_frame(session.read.parquet(files.path), role, columns, files.name, order)
+        empty = KaratError("the table has no rows", where=files.name)
+        return replace(table, notes=(*found.notes, *table.notes), empty_error=empty)
+    if found.format == "feather" or (found.format == "json" and role != "verdicts"):
+        raise not_read(files.name, found.format)
+    what = f"the lines of {IN_PROSE[found.format]} have no column that could give their order"
+    require(order is None, what, "Write the table as Parquet, or pass a DataFrame.", where=files.name)
+    return table_of_text(files, found, role, columns, session)
 
 
 def _table_of_frame(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from karat.engines.spark.line_records import RecordsInLines
 from karat.errors import KaratError, enumeration, shown
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class SparkTable:
     """whether a row has all documents of its query, in their order"""
     empty_error: KaratError | None = None
     """the error for a table without rows, if that is one"""
+    records: RecordsInLines | None = None
+    """for lines of text: the local reader reads those of a bucket as a file"""
 
 
 def check_case(names: Sequence[str], where: str, hint: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from karat.engines.spark.line_records import RecordsInLines
 from karat.engines.spark.places import id_text, name_queries
 from karat.engines.spark.shipping import error_from, error_text, for_executors
 from karat.errors import KaratError
@@ -41,7 +42,7 @@ class BucketResult:
 
 
 Work = Callable[..., BucketResult]
-"""called with the Arrow tables of a bucket: one, or two of which one may be empty"""
+"""called with the Arrow tables (of lines of text, the files) of a bucket: one, or two of which one may be empty"""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class BucketSide:
     """gives the order of the rows"""
     documents: str | None = None
     """the lists of documents, if a row has all documents of a query"""
+    records: RecordsInLines | None = None
+    """for lines of text: the work gets a file instead of the table"""
 
 
 @dataclass(frozen=True)
@@ -102,17 +105,24 @@ class BucketWork:
         orders = [side.order for side in self.sides]
         in_order = [_sorted(table, order) if order else table for table, order in zip(tables, orders, strict=True)]
         try:
-            return self.work(*in_order)
+            return self._work_on(in_order)
         except KaratError:
             # Spark gives the rows in any order. Which of several errors is raised must not depend on it.
             return self._work_on_sorted(list(map(_sorted, tables, orders)))
 
     def _work_on_sorted(self, tables: Sequence[pa.Table]) -> BucketResult:
         try:
-            return self.work(*tables)
+            return self._work_on(tables)
         except KaratError as error:
             name_queries(error, [side.name for side in self.sides], tables, [side.query for side in self.sides])
+            for side, table in zip(self.sides, tables, strict=True):
+                if side.records:
+                    side.records.show_line(error, table)
             raise
+
+    def _work_on(self, tables: Sequence[pa.Table]) -> BucketResult:
+        sides = zip(self.sides, tables, strict=True)
+        return self.work(*(side.records.file(table) if side.records else table for side, table in sides))
 
     def _large_queries(self, tables: Sequence[pa.Table]) -> list[str]:
         """The queries that have more documents than a bucket should have."""

@@ -1,0 +1,221 @@
+"""Text files on Spark: it reads the lines, and karat's own readers read what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from karat.engines.spark.columns import NUMBERS, Role
+from karat.engines.spark.files import FilesFormat, SparkFiles
+from karat.engines.spark.line_records import LINE, RecordsInLines
+from karat.engines.spark.lines import (
+    FILE,
+    NAMES,
+    ONE_LINE,
+    RECORDS,
+    STARTS,
+    LineReader,
+    names_with_values,
+    not_guarded,
+    objects_in,
+    read_pairs,
+    rows_in,
+    with_queries,
+)
+from karat.engines.spark.shipping import error_from, failure, for_executors
+from karat.engines.spark.tables import SparkTable
+from karat.engines.spark.worker import ROW_ERROR
+from karat.errors import KaratError
+from karat.sources.answer_rows import HINT as ANSWERS_HINT
+from karat.sources.answer_rows import AnswerFields
+from karat.sources.columns import IfPresent, Noun
+from karat.sources.delimited import Delimited, empty_error, layout_of
+from karat.sources.delimited_blocks import read_block as read_delimited
+from karat.sources.json_files import fields_of_objects, json_lines
+from karat.sources.json_pairs import HINT
+from karat.sources.json_pairs import empty_error as empty_objects
+from karat.sources.record_files import delimiter_of, records_from_table
+from karat.sources.records import Record, records_from_json_lines
+from karat.sources.tables import Number
+from karat.sources.trec_blocks import read_block as read_trec
+from karat.sources.trec_lines import empty_error as empty_trec
+from karat.sources.trec_lines import layout_of_trec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SAMPLE = 1000  # records, in which the names of fields are found
+_VERDICTS = "Each line of a verdict file is one object, and each row of a table one record."
+_TYPES = {pa.string(): "string", pa.binary(): "binary", pa.float64(): "double"}
+
+
+class TextTable(NamedTuple):
+    """How the lines of text files are read in executors."""
+
+    reader: LineReader
+    by_role: Mapping[str, str]
+    """the names of columns or fields, for the local reader"""
+    notes: tuple[str, ...]
+    empty: KaratError | None
+    """the error for files without rows"""
+    by_query: bool = False
+    records: RecordsInLines | None = None
+
+
+def table_of_text(
+    files: SparkFiles, found: FilesFormat, role: Role, columns: Mapping[str, str] | None, session: SparkSession
+) -> SparkTable:
+    """The table in text files."""
+    from pyspark.sql import functions
+
+    text = text_table(files, found, role, columns, partial(_names_on_spark, files, session))
+    lines = _lines(files, text.reader, session)
+    return SparkTable(
+        files.name,
+        _read(lines, text.reader),
+        "query",
+        functions.col("query"),
+        counted=lines,
+        notes=text.notes,
+        columns=text.by_role,
+        by_query=text.by_query,
+        empty_error=text.empty,
+        records=text.records,
+    )
+
+
+def _lines(files: SparkFiles, reader: LineReader, session: SparkSession) -> DataFrame:
+    """The lines of files as bytes, with what a reader has to know about each."""
+    from pyspark.sql import functions
+
+    columns = [functions.col("value").cast("binary").alias(LINE)]
+    columns += [functions.col("_metadata.file_path").alias(FILE)] if files.several else []
+    columns += [(functions.col("_metadata.file_block_start") == 0).alias(STARTS)] if reader.header is not None else []
+    return session.read.text(files.path).select(*columns)
+
+
+def _read(lines: DataFrame, reader: LineReader) -> DataFrame:
+    columns = [f"{field.name} {_TYPES[field.type]}" for field in reader.schema]
+    return lines.mapInArrow(for_executors(reader), ", ".join([*columns, f"{ROW_ERROR} string"]))
+
+
+def _names_on_spark(files: SparkFiles, session: SparkSession, reader: LineReader) -> list[str]:
+    """The names that a reader finds in all lines."""
+    try:
+        found = _read(_lines(files, reader, session), reader).distinct().collect()
+    except Exception as error:  # of Java, Hadoop or a remote server
+        raise failure(error) from None
+    if errors := [row[ROW_ERROR] for row in found if row[ROW_ERROR]]:
+        raise error_from(min(errors))
+    return sorted(row["name"] for row in found)
+
+
+def text_table(
+    files: SparkFiles,
+    found: FilesFormat,
+    role: Role,
+    columns: Mapping[str, str] | None,
+    names_in_lines: Callable[[LineReader], list[str]],
+) -> TextTable:
+    """How text files are read; `names_in_lines` gives the names that a reader finds in all lines."""
+    is_json = found.format == "json" or found.format == "jsonl"
+    if role == "truth" or role == "run":
+        if is_json:
+            return _objects(files, found, NUMBERS[role], columns)
+        if found.format == "trec":
+            return _trec(files, found, NUMBERS[role], columns)
+        return _delimited(files, found, "tsv" if found.format == "tsv" else "csv", NUMBERS[role], columns)
+    hint = ANSWERS_HINT.get(role, _VERDICTS)
+    rows = records_from_json_lines(files.first, hint) if is_json else records_from_table(files.first, hint)
+    sample = [record for _, record in islice(rows, _SAMPLE)]
+    if is_json:
+        header, records = None, partial(objects_in, hint=hint)
+    else:
+        header = next((line.strip() for _, line in files.first.lines() if line.strip()), b"")
+        names = tuple(sample[0]) if sample else ()
+        records = partial(rows_in, names=names, separator=delimiter_of(files.first))
+    if role == "verdicts":
+        read = partial(with_queries, records=records, query="query")
+        reader = LineReader(files.name, read, RECORDS, header, found.hint)
+        return TextTable(reader, {}, found.notes, None, records=RecordsInLines(files.name, header))
+    all_names = LineReader(files.name, partial(names_with_values, records=records), NAMES, header, found.hint)
+    by_field, notes, empty = _answers(
+        files.name, sample, role, columns, "field" if is_json else "column", partial(names_in_lines, all_names)
+    )
+    read = partial(with_queries, records=records, query=by_field["query"])
+    reader = LineReader(files.name, read, RECORDS, header, found.hint)
+    return TextTable(reader, by_field, (*found.notes, *notes), empty, records=RecordsInLines(files.name, header))
+
+
+def _trec(files: SparkFiles, found: FilesFormat, number: Number, columns: Mapping[str, str] | None) -> TextTable:
+    if any(not isinstance(name, IfPresent) for name in (columns or {}).values()):
+        raise KaratError("a TREC file has no names of columns", where=files.name, hint="Leave them out.")
+    layout = layout_of_trec(number)
+    read = partial(read_pairs, read=partial(read_trec, layout=layout), number=number, separator="")
+    reader = LineReader(files.name, read, _pairs(number), hint=found.hint)
+    return TextTable(reader, _own_names(number), found.notes, empty_trec(files.first, layout))
+
+
+def _delimited(
+    files: SparkFiles,
+    found: FilesFormat,
+    format: Delimited,  # noqa: A002
+    number: Number,
+    columns: Mapping[str, str] | None,
+) -> TextTable:
+    layout = layout_of(files.first, format, number, columns)
+    header = files.first.start(layout.start).strip()
+    if b"\n" in header:
+        raise KaratError("the header has more than one line", where=files.name, hint=ONE_LINE)
+    rows = partial(read_delimited, layout=layout, number=number, is_guarded=not_guarded)
+    read = partial(read_pairs, read=rows, number=number, separator=layout.separator)
+    reader = LineReader(files.name, read, _pairs(number), header or None, found.hint)
+    return TextTable(reader, _own_names(number), (*found.notes, *layout.notes), empty_error(files.name, number))
+
+
+def _pairs(number: Number) -> pa.Schema:
+    return pa.schema([("query", pa.string()), ("doc", pa.string()), (number, pa.float64())])
+
+
+def _own_names(number: Number) -> dict[str, str]:
+    return {name: name for name in ("query", "doc", number)}
+
+
+def _objects(files: SparkFiles, found: FilesFormat, number: Number, columns: Mapping[str, str] | None) -> TextTable:
+    """JSON lines of ground truth or of a run."""
+    fields, by_query = fields_of_objects(json_lines(files.first, number), number, columns)
+    by_role = {"query": fields.query, "doc": fields.doc}
+    by_role |= {} if by_query else {"rank" if fields.by_rank else number: fields.number}
+    read = partial(with_queries, records=partial(objects_in, hint=HINT[number]), query=fields.query)
+    reader = LineReader(files.name, read, RECORDS, hint=found.hint)
+    notes = (*found.notes, *fields.note(files.name))
+    return TextTable(reader, by_role, notes, empty_objects(files.name, number), by_query, RecordsInLines(files.name))
+
+
+def _answers(
+    name: str,
+    sample: Sequence[Record],
+    role: Role,
+    given: Mapping[str, str] | None,
+    noun: Noun,
+    all_names: Callable[[], list[str]],
+) -> tuple[dict[str, str], tuple[str, ...], KaratError]:
+    """The fields of answers, notes on them, and the error for files without answers.
+
+    The first of the usual names is used that has a value in any record, of which `sample` has only the first ones.
+    """
+    what = f"no {'gold' if role == 'gold_answers' else 'predicted'} answers found"
+    empty = KaratError(what, where=name, hint=ANSWERS_HINT[role])
+    if not sample:
+        raise empty
+    fields = AnswerFields(role, given, name)
+    used = fields.used_names(sample, name)
+    if used != [fields.names(field)[0] for field in ("query", role)]:
+        sample = [dict.fromkeys(all_names(), "")]
+        used = fields.used_names(sample, name)
+    fields.note_guesses(sample, noun)
+    return dict(zip(("query", role), used, strict=True)), tuple(fields.notes), empty
