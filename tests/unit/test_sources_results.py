@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -677,3 +679,12 @@ def test_the_results_of_the_demo_are_read_and_contain_chunks_of_its_passages() -
     for documents in results.run.values():
         assert all(document["content"] in content[document["id"].partition("::")[0]] for document in documents)
         assert [document["score"] for document in documents] == sorted((d["score"] for d in documents), reverse=True)
+
+
+@pytest.mark.parametrize("name", ["part-0.parquet", "", "*.parquet"])
+def test_a_fault_in_parquet_is_named_with_its_row(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "part-0.parquet"
+    pq.write_table(pa.table({"query": ["q1", "q1"], "answer": ["a", "b"], "gold_answers": [["a"], ["b"]]}), file)
+    with pytest.raises(KaratError, match=r"'q1' was already in .*row 0") as error:
+        read_results(str(tmp_path / name))
+    assert error.value.where == f"{file}, row 1"

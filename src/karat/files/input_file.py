@@ -195,7 +195,7 @@ class InputFile:
 
     def check(self) -> None:
         """Raise an error if compressed data is damaged. Called when a line is invalid: it may be only a consequence."""
-        with self._opened() as (stream, file, _):
+        with self._opened(text=False) as (stream, file, _):
             while stream is not file and stream.read(BLOCK_SIZE):
                 pass
 

@@ -23,6 +23,12 @@ def files_of_table(file: InputFile) -> list[InputFile]:
     return [file] if several is None else [InputFile(path) for path in several[1]]
 
 
+def check_files(file: InputFile) -> None:
+    """Raise an error if compressed data of a file, or of a table in several files, is damaged (`InputFile.check`)."""
+    for each in files_of_table(file):
+        each.check()
+
+
 def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:
     """The format and the files of a table in several files, in the order of their names; None if it is one file.
 

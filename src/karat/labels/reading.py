@@ -17,6 +17,7 @@ import numpy as np
 from karat.arguments import is_list_like
 from karat.errors import KaratError, first_few, shown
 from karat.files.input_file import InputFile, is_file
+from karat.files.part_files import check_files
 from karat.judged import Bools
 from karat.labels.calls import Call, read_call
 from karat.labels.label_columns import LabelColumns, LabelColumnsBuilder
@@ -180,7 +181,7 @@ def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: A
     except KaratError as error:
         last = max((number for number, line in file.lines() if line.strip()), default=0) if _has_lines(file) else 0
         if last < 2 or error.where != f"{file.name}:{last}" or not error.what.startswith(("not JSON", "not UTF-8")):
-            file.check()
+            check_files(file)
             raise
         records.notes.append(f"{file.name}:{last}: the last line is cut short and was left out")
 

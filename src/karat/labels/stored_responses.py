@@ -9,7 +9,6 @@ import threading
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, overload
 
 from karat.errors import KaratError
@@ -31,8 +30,10 @@ class StoredResponses(Sequence[Response]):
         weakref.finalize(self, self._file.close)
         for response in responses:
             line = _encoded(response)
-            with _errors():
+            try:
                 self._file.write(line)
+            except OSError as error:
+                raise _unusable(error) from None
             self._starts.append(self._starts[-1] + len(line))
 
     def __len__(self) -> int:
@@ -55,9 +56,12 @@ class StoredResponses(Sequence[Response]):
 
     def _read(self, at: int) -> Response:
         start, end = self._starts[at : at + 2]
-        with self._lock, _errors():
-            self._file.seek(start)
-            line = self._file.read(end - start)
+        try:
+            with self._lock:
+                self._file.seek(start)
+                line = self._file.read(end - start)
+        except OSError as error:
+            raise _unusable(error) from None
         return _decoded(line)
 
 
@@ -81,11 +85,6 @@ def _decoded(line: bytes) -> Response:
     )
 
 
-@contextmanager
-def _errors() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        what = f"the temporary file for answers cannot be used: {error.strerror or error}"
-        hint = "Make space in the temporary folder, or set TMPDIR to another folder."
-        raise KaratError(what, hint=hint) from None
+def _unusable(error: OSError) -> KaratError:
+    what = f"the temporary file for answers cannot be used: {error.strerror or error}"
+    return KaratError(what, hint="Make space in the temporary folder, or set TMPDIR to another folder.")

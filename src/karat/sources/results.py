@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, plural, shown
 from karat.files.input_file import InputFile, is_file
+from karat.files.part_files import check_files
 from karat.sources.objects import records_of
 from karat.sources.places import Places
 from karat.sources.record_files import records_reader
@@ -105,7 +106,7 @@ def read_records(
         try:
             return read(file.name, Reread(records_reader(file, format, hint)))
         except KaratError:
-            file.check()
+            check_files(file)
             raise
     listed = records_of(source, "the results")
     if listed is None:
