@@ -121,25 +121,28 @@ class _Questions:
     def __init__(self, recipe: str, responses: Sequence[Response]) -> None:
         self._recipe, self._responses = recipe, responses
         numbers: dict[str, int] = {}
-        answered: dict[str | None, set[int]] = {}
-        with_gold: set[int] = set()
-        with_passages: set[int] = set()
+        # By the number of the question, a byte each: 1 if it has an answer of a system, gold answers, or passages.
+        answered: dict[str | None, bytearray] = {}
+        has_gold, has_passages = bytearray(), bytearray()
         self._question = array("Q")
         """the number of the question of each response"""
         for response in responses:
             number = numbers.setdefault(response.query, len(numbers))
-            if number in answered.setdefault(response.system, set()):
+            by_system = answered.setdefault(response.system, bytearray())
+            for each in (by_system, has_gold, has_passages):
+                each.extend(bytes(len(numbers) - len(each)))
+            if by_system[number]:
                 what = f"query {shown(response.query)} has two answers of the system {shown(response.system)}"
                 raise KaratError(what, hint="Give each system a name of its own.")
-            answered[response.system].add(number)
+            by_system[number] = 1
             self._question.append(number)
             _check_texts(recipe, response)
             if response.gold_answers is not None:
-                with_gold.add(number)
+                has_gold[number] = 1
             if response.passages:
-                with_passages.add(number)
-        self._number, self._without_gold = len(numbers), len(numbers) - len(with_gold)
-        self._with_neither = len(numbers) - len(with_gold | with_passages)
+                has_passages[number] = 1
+        self._number, self._without_gold = len(numbers), has_gold.count(0)
+        self._with_neither = sum(not (gold or passages) for gold, passages in zip(has_gold, has_passages, strict=True))
         self._order = array("Q", sorted(range(len(self._question)), key=self._question.__getitem__))
         if self._number < len(responses):
             deque(self, maxlen=0)  # which checks that all systems have the same gold answers
