@@ -9,7 +9,8 @@
 # make docs        run all examples in README.md and docs/, update their outputs, and redraw the pictures
 # make fuzz        try hostile calls and damaged files for SECONDS=60 with SEED=1; INPUTS=NUMBER tries exactly so many,
 #                  REPEAT=NUMBER repeats one of them
-# make bench       benchmark karat against other libraries
+# make bench       benchmark karat against other libraries, and Spark against one machine
+# make bench-spark only the part about Spark
 
 PYTHON ?= python3
 BIN = .venv/bin
@@ -19,7 +20,7 @@ SEED ?= 1
 # The tests start karat hundreds of times. Without bytecode, each start would compile karat, and each run all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-judges test-report test-sas test-spark test-wheel lint docs fuzz bench clean
+.PHONY: demo test test-judges test-report test-sas test-spark test-wheel lint docs fuzz bench bench-spark clean
 
 demo: .venv/installed
 	@$(BIN)/karat demo
@@ -69,8 +70,12 @@ docs: .venv/tested-report
 fuzz: .venv/tested-report
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(REPEAT),--repeat $(REPEAT))
 
-bench: .venv-bench/installed
+bench: .venv-bench/installed .venv-spark/installed
 	@.venv-bench/bin/python benchmarks/run.py
+	@.venv-spark/bin/python benchmarks/spark.py
+
+bench-spark: .venv-spark/installed
+	@.venv-spark/bin/python benchmarks/spark.py
 
 clean:
 	rm -rf .venv .venv-bench .venv-sas .venv-spark .peers benchmarks/.data fuzz-failures karat-demo.html

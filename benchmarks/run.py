@@ -27,7 +27,7 @@ import report
 import start
 from answer_tasks import CONTAINING, FOR_SAS, REWRITTEN
 from judge_tasks import AT_ONCE, SECONDS, judged
-from markdown import table, verdict
+from markdown import part_of, replace_part, table, verdict
 from matching_tasks import CHANGED, CHUNKS, CUT, GOLDS, SAMPLE
 from significance_tasks import MORE_PERMUTED, MOST, PERMUTED, SAME, chance
 from sizes import FULL, SMALL, Size
@@ -166,7 +166,9 @@ def main() -> int:
     print(text)
     if whole:
         command = "`make bench` (`.venv-bench/bin/python benchmarks/run.py`)"
-        (HERE / "results.md").write_text(f"# Benchmarks\n\nWritten by {command}.\n\n{text}\n", "utf-8")
+        results = HERE / "results.md"
+        on_spark = part_of(results.read_text("utf-8"), "benchmarks/spark.py")
+        results.write_text(f"# Benchmarks\n\nWritten by {command}.\n\n{text}\n\n{on_spark}", "utf-8")
         update_readme(rows)
     return 1 if problems else 0
 
@@ -177,9 +179,7 @@ def update_readme(rows: dict[Row, list[str]]) -> None:
     for row, (_, peer, ours, theirs, ratio, *_) in rows.items():
         if row.readme:
             lines.append(f"| {row.readme} | {ours} | {peer} {version(peer) or ''} | {theirs} | {ratio} |")
-    before, start, rest = README.read_text("utf-8").partition("<!-- written by benchmarks/run.py -->\n")
-    _, end, after = rest.partition("<!-- end -->")
-    README.write_text("".join([before, start, *(f"{line}\n" for line in lines), end, after]), "utf-8")
+    replace_part(README, "benchmarks/run.py", "\n".join(lines))
 
 
 def compare(row: Row, measure: Callable[[str], Measured | str]) -> tuple[list[str], str]:
