@@ -5,7 +5,8 @@
 - The output of a ``python`` block goes into the ``text`` block right below it, if there is one.
 - The output of each ``$ command`` of a ``console`` block replaces the lines below the command.
 - A block whose first line is ``'''toml karat.toml`` (with backticks) is written to that file in the copy.
-- A block whose first line ends with ``not-run`` is left as it is. Markdown renderers do not show that word.
+- A block whose first line ends with ``not-run`` is left as it is, and so is one whose first line ends with ``spark``:
+  ``paste_spark_outputs.py`` runs it, where pyspark is installed. Markdown renderers do not show these words.
 
 Usage::
 
@@ -31,6 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "src" / "karat" / "demo"
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 NOT_RUN = "not-run"
+ON_SPARK = "spark"
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```\n(?:(\n```text\n).*?^```\n)?", re.DOTALL | re.MULTILINE)
 CHANGE_OUTPUT = ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS")
 """Environment variables that would change what karat prints."""
@@ -44,23 +46,24 @@ def in_bash(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return run(["bash", "-c", command], folder, stderr=subprocess.STDOUT)
 
 
-def pasted(page: Path, shell: Shell = in_bash) -> str:
-    """The text of a page with the outputs of its examples as they are now."""
+def pasted(page: Path, shell: Shell = in_bash, *, on_spark: bool = False) -> str:
+    """The text of a page with the outputs of its examples as they are now: of those on Spark, or of the others."""
     with tempfile.TemporaryDirectory() as folder:
         demo = shutil.copytree(DEMO, Path(folder) / "demo")
         (demo / "docs").symlink_to(ROOT / "docs")
-        return BLOCK.sub(lambda block: with_output(block, demo, shell), page.read_text("utf-8"))
+        return BLOCK.sub(lambda block: with_output(block, demo, shell, on_spark), page.read_text("utf-8"))
 
 
-def with_output(block: re.Match[str], demo: Path, shell: Shell) -> str:
+def with_output(block: re.Match[str], demo: Path, shell: Shell, on_spark: bool) -> str:
     language, note, content, text_fence = block.groups()
-    if note == NOT_RUN:
+    if note == NOT_RUN or (language in ("python", "console") and (note == ON_SPARK) != on_spark):
         return block[0]
     if language == "python":
         done = run([sys.executable, "-c", content], demo, stderr=subprocess.PIPE)
         if done.returncode:
             raise RuntimeError(f"an example failed:\n{content}\n{done.stderr}")
-        return f"```python\n{content}```\n" + (f"{text_fence}{done.stdout}```\n" if text_fence else "")
+        first = f"```python {note}" if note else "```python"
+        return f"{first}\n{content}```\n" + (f"{text_fence}{done.stdout}```\n" if text_fence else "")
     if language == "console":
         return block[0].replace(content, with_outputs_of_commands(content, demo, shell), 1)
     if note:
