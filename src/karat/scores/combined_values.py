@@ -53,6 +53,9 @@ class CombinedValues(ABC):
         """The names of the columns, so that `dict(scores)` is the value of each measure over all queries."""
         return self.measures
 
+    def _means_in_a_line(self) -> str:
+        return ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
+
 
 def without_value(measure: str) -> KaratError:
     """The error for a measure that is null for every query."""

@@ -316,5 +316,4 @@ class Scores(CombinedValues, Exports):
         return query_rows({self.name: with_names(self, names)}, named=False)
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
-        return safe_line(f"<Scores of {plural(len(self.queries), 'query')}: {means}>")
+        return safe_line(f"<Scores of {plural(len(self.queries), 'query')}: {self._means_in_a_line()}>")

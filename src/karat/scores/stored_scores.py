@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from karat.arguments import is_remote
@@ -49,7 +49,7 @@ class StoredScores(CombinedValues, Tabular):
 
     path: str
     totals: Totals
-    about: Scores = field(repr=False)
+    about: Scores
 
     @property
     def name(self) -> str:
@@ -129,7 +129,7 @@ class StoredScores(CombinedValues, Tabular):
         """The values over all queries, with confidence intervals if their level is given, and the findings."""
         from karat.scores.summary import check_digits, counts_line, interval_text
 
-        digits = check_digits(digits)
+        level, digits = None if level is None else check_level(level), check_digits(digits)
         found = {} if level is None else self.intervals(level)
         rows = [
             (Cell(name), Cell(interval_text(mean, found.get(name), name, digits))) for name, mean in self.means.items()
@@ -159,8 +159,8 @@ class StoredScores(CombinedValues, Tabular):
         return write_text(json_text(self.to_dict()), path)
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name}={'null' if mean is None else f'{mean:.4f}'}" for name, mean in self.means.items())
-        return safe_line(f"<StoredScores of {plural(self.query_count, 'query')} in {self.path}: {means}>")
+        count = plural(self.query_count, "query")
+        return safe_line(f"<StoredScores of {count} in {self.path}: {self._means_in_a_line()}>")
 
     def _null_findings(self) -> list[Finding]:
         """A finding about the queries without a value; which they are, only the folder says."""
