@@ -224,10 +224,11 @@ def test_help_loads_neither_numpy_nor_rich() -> None:
         assert f"'{heavy}'" not in loaded
 
 
-def test_scipy_is_only_used_inside_stats() -> None:
+@pytest.mark.parametrize(("library", "folder"), [("scipy", "stats"), ("pyspark", "engines")])
+def test_a_large_library_is_only_used_inside_its_folder(library: str, folder: str) -> None:
     for path in modules():
-        if part(path) != "stats":
-            assert "scipy" not in path.read_text("utf-8"), path
+        if part(path) != folder:
+            assert library not in path.read_text("utf-8"), path
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))

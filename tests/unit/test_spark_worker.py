@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
+from karat.engines.spark.buckets import in_buckets
 from karat.engines.spark.places import name_queries
 from karat.engines.spark.shipping import error_from, error_text, failure
+from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, ROW_ERROR, BucketResult, BucketSide, BucketWork
 from karat.errors import KaratTypeError
 
@@ -161,3 +163,10 @@ def test_a_failure_of_spark_is_one_line_without_traces(exception: str, message: 
     assert message in found
     assert "\n" not in found
     assert "DAGScheduler" not in found
+
+
+@pytest.mark.parametrize("buckets", [0, -1, 1.5, "2", True, 10**9])
+def test_a_number_of_buckets_is_a_positive_whole_number(buckets: Any) -> None:
+    nothing = SparkTable("the run", None, "query", None)
+    with pytest.raises(KaratError, match=r"^buckets=.* is not a number of buckets\. Pass a whole number from 1 to"):
+        in_buckets(evaluated, nothing, values=["RR"], buckets=buckets)

@@ -13,16 +13,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from karat.arguments import as_count
 from karat.engines.spark.session import job_progress, quiet
 from karat.engines.spark.shipping import error_from, failure
 from karat.engines.spark.tables import SparkTable, check_case
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
+from karat.errors import KaratError, shown
 from karat.judged import Floats
 from karat.scores.finding import Finding, finding_about_queries
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_MOST_BUCKETS = 1_000_000
 _MOST_PARTITIONS = 10_000  # of a shuffle: each costs the driver some milliseconds
 
 
@@ -62,6 +65,9 @@ def in_buckets(
     A query is in the bucket that a hash of its id gives, so that all its rows, of both tables, are in the same one.
     Nothing is computed before `collect` or `write` of the result is called.
     """
+    if buckets is not None and as_count(buckets, 1, _MOST_BUCKETS) is None:
+        hint = f"Pass a whole number from 1 to {_MOST_BUCKETS:,}; without it, the number of rows decides."
+        raise KaratError(f"buckets={shown(buckets)} is not a number of buckets", hint=hint)
     tables = (left,) if right is None else (left, right)
     sides = tuple(
         BucketSide(
@@ -129,7 +135,7 @@ class Buckets:
         return found
 
     def _results(self) -> DataFrame:
-        n = self.number or max(1, *(math.ceil(_size(table) / LARGE) for table in self.tables))
+        n = self.number or min(max(1, *(math.ceil(_size(each) / LARGE) for each in self.tables)), _MOST_BUCKETS)
         groups = [_bucketed(table, n).groupBy(BUCKET) for table in self.tables]
         schema = ", ".join(f"{name} {kind}" for name, kind in self.work.columns().items())
         with quiet():
