@@ -151,6 +151,8 @@ and more
     ("exception", "message"),
     [
         (JAVA, "Spark: Job aborted due to stage failure: Task 0 in stage 2.0 failed"),
+        (PYTHON.replace(":\nTraceback", ": Traceback"), "Spark: a task failed: ValueError: bad"),  # Spark Connect
+        (PYTHON.replace("ValueError", "OSError") + PYTHON, "Spark: a task failed: ValueError: bad. The logs"),
         (PYTHON, "Spark: a task failed: ValueError: bad. The logs"),
         (f"An error occurred while calling o1.toArrow.\n: {JAVA}", "Spark: Job aborted"),
         (f"{JAVA}\nCaused by: java.io.IOException: disk full\n\tat x", "Spark: disk full"),

@@ -87,6 +87,6 @@ def message_of_java(error: Exception) -> str:
 
 
 def _of_python(lines: list[str]) -> str:
-    """The message after a Python traceback: its first line that is not indented."""
-    trace = next((at for at, line in enumerate(lines) if line.startswith("Traceback (most recent call")), len(lines))
-    return next((line for line in lines[trace + 1 :] if not line.startswith(" ")), "")
+    """The message of the last Python traceback: the first line after it that is not indented."""
+    traces = [at for at, line in enumerate(lines) if "Traceback (most recent call last)" in line] or [len(lines)]
+    return next((line for line in lines[traces[-1] + 1 :] if not line.startswith(" ")), "")
