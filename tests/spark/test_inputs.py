@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import karat
 from karat import KaratError
+from karat.engines.spark import evaluate
 from karat.engines.spark.columns import Role
 from karat.engines.spark.inputs import spark_table
 from karat.engines.spark.session import quiet
@@ -41,7 +43,7 @@ def received(table: SparkTable) -> Any:
         for text in sorted(found[ROW_ERROR].drop_null().to_pylist()):
             raise error_from(text)
         found = found.drop_columns([ROW_ERROR])
-    return table.records.file(found) if table.records else found
+    return table.records.source(found) if table.records else found
 
 
 def rows_on_spark(spark: SparkSession, source: Any, role: Role) -> list[tuple[str, str, float]]:
@@ -73,7 +75,7 @@ def test_text_files_compressed_or_in_folders_are_read_as_locally(spark: SparkSes
     lists.write_bytes(LISTS)
     found = spark_table(lists, "run", session=spark)
     assert found.by_query
-    assert rows_of(received(found), "run", columns=found.columns, format="jsonl") == rows_of(lists, "run")
+    assert rows_of(received(found), "run", columns=found.columns) == rows_of(lists, "run")
 
 
 def test_an_error_in_a_folder_names_the_file_and_shows_the_line(spark: SparkSession, tmp_path: Path) -> None:
@@ -215,3 +217,42 @@ def test_all_columns_of_verdicts_are_kept(spark: SparkSession) -> None:
     assert collected(spark_table(frame, "verdicts").frame).to_pylist() == collected(frame).to_pylist()
     with pytest.raises(KaratError, match="the verdicts: no column 'query'; the columns are 'item', 'task'"):
         spark_table(frame.drop("query"), "verdicts")
+
+
+FILES_TO_EVALUATE = {
+    "qrels.trec": b"q1 0 d1 1\nq1 0 d2 0\n2 0 d1 2\nq3 0 d 1\n",
+    "truth.csv": b"query;doc;grade\r\nq1;d1;1\r\nq1;d2;0\r\n2;d1;2\r\n\r\nq3;d;1",
+    "truth.jsonl": b'{"qid": "q1", "docs": {"d1": 1, "d2": 0}}\n{"qid": 2, "docs": {"d1": 2}}\n'
+    b'{"qid": "q3", "docs": ["d"]}\n',
+    "run.trec": b"q1 Q0 d1 1 0.5 t\nq1 Q0 d2 2 0.5 t\n2 Q0 x 1 3 t\n2 Q0 d1 2 1e0 t\n",
+    "run.tsv": b"qid\tdocno\trank\nq1\td2\t1\nq1\td1\t2\n2\tx\t1\n2\td1\t2\n",
+    "pairs.jsonl": b'{"query": "q1", "doc": "d1", "score": 1}\n{"query": 2, "doc": "d1", "score": 1.5}\n',
+    "lists.jsonl": b'{"id": "q1", "docs": ["d2", "d1"]}\n{"id": "q9", "docs": ["d1"]}\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("truth", "run"),
+    [
+        ("qrels.trec", "run.tsv"),
+        ("qrels.trec", "lists.jsonl"),
+        ("truth.csv", "run.trec"),
+        ("truth.jsonl", "pairs.jsonl"),
+    ],
+)
+def test_text_files_are_evaluated_as_locally(spark: SparkSession, tmp_path: Path, truth: str, run: str) -> None:
+    for name in (truth, run):
+        (tmp_path / name).write_bytes(FILES_TO_EVALUATE[name])
+    sources = tmp_path / truth, tmp_path / run
+    local = karat.evaluate(*sources, ["AP", "nDCG@10", "Judged@5"])
+    found = evaluate(*sources, ["AP", "nDCG@10", "Judged@5"], session=spark, buckets=3)
+    assert dict(found.means) == dict(local.means)
+    assert {str(each) for each in found.findings} == {str(each) for each in local.findings}
+
+
+def test_an_error_in_a_bucket_of_lines_shows_the_lines(spark: SparkSession, tmp_path: Path) -> None:
+    truth, run = tmp_path / "qrels.trec", tmp_path / "run.jsonl"
+    truth.write_bytes(FILES_TO_EVALUATE["qrels.trec"])
+    run.write_bytes(LISTS + b'{"id": "q1", "docs": []}\n')
+    with pytest.raises(KaratError, match=r"run.jsonl, line '\{.*: query 'q1' was already in .*run.jsonl, line '\{"):
+        evaluate(truth, run, ["AP"], session=spark, buckets=2)

@@ -83,7 +83,7 @@ def received(
     text, lines = described(content, role, name, **options), as_lines(content)
     batches = [lines.slice(at, rows) for at in range(0, max(len(lines), 1), rows)]
     table = tabled(text.reader, *batches)
-    return text, text.records.file(table) if text.records else table
+    return text, text.records.source(table) if text.records else table
 
 
 QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2\t0\td\xc3\xa4 2.5\nq3 0 d -1\n"
@@ -126,8 +126,7 @@ def test_lines_are_read_as_the_file(tmp_path: Path, name: str, rows: int) -> Non
     path = tmp_path / name
     path.write_bytes(content)
     text, source = received(content, role, str(path), rows)
-    options: dict[str, Any] = {"columns": text.by_role} | ({"format": "jsonl"} if text.records else {"name": str(path)})
-    assert rows_of(source, role, **options) == rows_of(path, role)
+    assert rows_of(source, role, columns=text.by_role) == rows_of(path, role)
     locally: Any = read_truth(path) if role == "truth" else read_run(path, NO_TRUTH)
     [*locally.batches()] if role == "run" else None  # notes on numeric ids are known after reading
     expected = [note for note in locally.notes if "ids are numbers" not in note]
@@ -221,3 +220,35 @@ def test_every_file_begins_with_the_same_header() -> None:
     rest = as_lines(b"query,doc,score\n", "part-4").set_column(1, STARTS, pa.array([False]))
     with pytest.raises(KaratError, match="score 'score' is not a number"):
         tabled(text.reader, rest)
+
+
+@pytest.mark.parametrize("name", ["pairs.jsonl", "lists.jsonl", "grades.jsonl"])
+def test_a_bucket_without_lines_is_an_empty_table(name: str) -> None:
+    role, content = FILES[name]
+    text = described(content, role, name)
+    assert text.records is not None
+    empty = text.records.source(tabled(text.reader, as_lines(content)).slice(0, 0))
+    found: Any = read_run(empty, NO_TRUTH, columns=text.by_role)
+    assert role == "truth" or [*found.batches()] == []
+    assert isinstance(empty, pa.Table)
+
+
+def test_a_bucket_with_one_line_is_read_as_all_others() -> None:
+    text = described(PAIRS, "run", "run.txt")
+    assert text.records is not None
+    table = tabled(text.reader, as_lines(PAIRS)).slice(1, 1)
+    assert rows_of(text.records.source(table), "run") == [("2", "d1", 1.5)]
+
+
+def test_an_error_in_a_bucket_shows_the_lines() -> None:
+    content = LISTS + b'{"id": "q1", "docs": []}\n'
+    text = described(content, "run", "run.jsonl")
+    assert text.records is not None
+    table = tabled(text.reader, as_lines(content))
+    with pytest.raises(KaratError) as raised:
+        read_run(text.records.source(table), NO_TRUTH)
+    text.records.show_lines(raised.value, table)
+    assert str(raised.value) == (
+        'run.jsonl, line \'{"id": "q1", "docs": []}\': query \'q1\' was already in run.jsonl, line'
+        ' \'{"id": "q1", "docs": ["a", "b"]}\'. List all documents of a query together.'
+    )

@@ -84,8 +84,8 @@ class DocumentWork:
             BucketFacts(documents.facts, skipped, documents.labels_by),
         )
 
-    def _read_truth(self, table: pa.Table, as_spans: bool) -> Any:
-        if not len(table):
+    def _read_truth(self, table: Any, as_spans: bool) -> Any:
+        if isinstance(table, pa.Table) and not len(table):
             return Truth((), np.zeros(1, np.int64), [], np.empty(0))
         if as_spans:
             return table

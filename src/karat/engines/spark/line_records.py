@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from karat.errors import KaratError, shown
 from karat.files.input_file import InputFile
+from karat.sources.files import DescribedFile
 
 LINE = "line"
 """the column of the lines"""
@@ -18,28 +19,40 @@ _WIDTH = 200  # characters of a line in a message
 
 
 class RecordsInLines(NamedTuple):
-    """A table of lines with a record each. `header` is the first line of every file, if they have one."""
+    """A table of lines with a record each: what a local reader reads of a bucket."""
 
     name: str
-    header: bytes | None = None
+    header: bytes | None
+    """the first line of every file, if they have one"""
+    empty: pa.Schema
+    """of the table that is read if a bucket has no lines"""
+    columns: Mapping[str, str] | None = None
+    """the names of fields by role, of JSON lines of ground truth or of a run"""
 
-    def file(self, table: pa.Table) -> InputFile:
+    def source(self, table: pa.Table) -> InputFile | DescribedFile | pa.Table:
         """The lines of a bucket, as a file."""
-        return named_file(b"\n".join([*self._header(), *table[LINE].to_pylist(), b""]), self.name)
+        if not len(table):
+            return self.empty.empty_table()
+        file = named_file(b"\n".join([*self._lines(table), b""]), self.name)
+        return file if self.columns is None else DescribedFile(file, self.columns, "jsonl")
 
-    def show_line(self, error: KaratError, table: pa.Table) -> None:
-        """Put a line of a bucket in the place of its number in an error."""
-        show_line(error, self.name, [*self._header(), *table[LINE].to_pylist()])
+    def show_lines(self, error: KaratError, table: pa.Table) -> None:
+        """Put lines of a bucket in the place of their numbers in an error."""
+        show_lines(error, self.name, self._lines(table))
 
-    def _header(self) -> list[bytes]:
-        return [] if self.header is None else [self.header]
+    def _lines(self, table: pa.Table) -> list[bytes]:
+        return [*([] if self.header is None else [self.header]), *table[LINE].to_pylist()]
 
 
-def show_line(error: KaratError, name: str, lines: Sequence[bytes]) -> None:
-    """Put a line in the place of its number in an error: `run.jsonl, line '{...}'`."""
-    found = re.fullmatch(rf"{re.escape(name)}:(\d+)", error.where or "")
-    if found and int(found[1]) <= len(lines):
-        error.where = place_of_line(name, lines[int(found[1]) - 1])
+def show_lines(error: KaratError, name: str, lines: Sequence[bytes]) -> None:
+    """Put lines in the place of their numbers in an error: `run.jsonl, line '{...}'`."""
+
+    def place(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return place_of_line(name, lines[number - 1]) if number <= len(lines) else name
+
+    numbered = re.compile(rf"{re.escape(name)}:(\d+)\b")
+    error.what, error.where = numbered.sub(place, error.what), numbered.sub(place, error.where or "") or None
 
 
 def place_of_line(name: str, line: bytes) -> str:

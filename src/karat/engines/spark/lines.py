@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.documents.ids import identifier
-from karat.engines.spark.line_records import LINE, joined, named_file, place_of_line, show_line
+from karat.engines.spark.line_records import LINE, joined, named_file, place_of_line, show_lines
 from karat.engines.spark.shipping import error_text
 from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError, shown
@@ -139,7 +139,7 @@ def objects_in(block: BlockOfLines, hint: str) -> list[tuple[Mapping[str, Any], 
         for numbers, objects in objects_from_json_lines(named_file(bytes(block.data), name), hint, first=False):
             found += zip(objects, (lines[number - 1] for number in numbers), strict=True)
     except KaratError as error:
-        show_line(error, name, lines)
+        show_lines(error, name, lines)
         raise
     return found
 

@@ -141,14 +141,17 @@ def text_table(
     if role == "verdicts":
         read = partial(with_queries, records=records, query="query")
         reader = LineReader(files.name, read, RECORDS, header, found.hint)
-        return TextTable(reader, {}, found.notes, None, records=RecordsInLines(files.name, header))
+        in_lines = RecordsInLines(files.name, header, pa.schema([("query", pa.string())]))
+        return TextTable(reader, {}, found.notes, None, records=in_lines)
     all_names = LineReader(files.name, partial(names_with_values, records=records), NAMES, header, found.hint)
     by_field, notes, empty = _answers(
         files.name, sample, role, columns, "field" if is_json else "column", partial(names_in_lines, all_names)
     )
     read = partial(with_queries, records=records, query=by_field["query"])
     reader = LineReader(files.name, read, RECORDS, header, found.hint)
-    return TextTable(reader, by_field, (*found.notes, *notes), empty, records=RecordsInLines(files.name, header))
+    without_lines = pa.schema([(name, pa.string()) for name in by_field.values()])
+    in_lines = RecordsInLines(files.name, header, without_lines)
+    return TextTable(reader, by_field, (*found.notes, *notes), empty, records=in_lines)
 
 
 def _trec(files: SparkFiles, found: FilesFormat, number: Number, columns: Mapping[str, str] | None) -> TextTable:
@@ -192,8 +195,11 @@ def _objects(files: SparkFiles, found: FilesFormat, number: Number, columns: Map
     by_role |= {} if by_query else {"rank" if fields.by_rank else number: fields.number}
     read = partial(with_queries, records=partial(objects_in, hint=HINT[number]), query=fields.query)
     reader = LineReader(files.name, read, RECORDS, hint=found.hint)
+    types = (pa.string(), pa.list_(pa.string()) if by_query else pa.string(), pa.float64())
+    without_lines = pa.schema(list(zip(by_role.values(), types, strict=False)))
     notes = (*found.notes, *fields.note(files.name))
-    return TextTable(reader, by_role, notes, empty_objects(files.name, number), by_query, RecordsInLines(files.name))
+    in_lines = RecordsInLines(files.name, None, without_lines, by_role)
+    return TextTable(reader, by_role, notes, empty_objects(files.name, number), by_query, in_lines)
 
 
 def _answers(

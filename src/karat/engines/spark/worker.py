@@ -117,12 +117,12 @@ class BucketWork:
             name_queries(error, [side.name for side in self.sides], tables, [side.query for side in self.sides])
             for side, table in zip(self.sides, tables, strict=True):
                 if side.records:
-                    side.records.show_line(error, table)
+                    side.records.show_lines(error, table)
             raise
 
     def _work_on(self, tables: Sequence[pa.Table]) -> BucketResult:
         sides = zip(self.sides, tables, strict=True)
-        return self.work(*(side.records.file(table) if side.records else table for side, table in sides))
+        return self.work(*(side.records.source(table) if side.records else table for side, table in sides))
 
     def _large_queries(self, tables: Sequence[pa.Table]) -> list[str]:
         """The queries that have more documents than a bucket should have."""
