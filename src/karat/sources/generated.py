@@ -30,7 +30,7 @@ class GeneratedAnswer(NamedTuple):
 
 
 class GeneratedResults:
-    """Results as far as they are about answers, without ground truth; the records are read anew for each question.
+    """Results as far as they are about answers, without ground truth. The records are read anew each time, not kept.
 
     `given` maps karat's field names to those of the records, each of which has its place; `needed` are the fields that
     must be present.
