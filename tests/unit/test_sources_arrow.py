@@ -372,3 +372,18 @@ def test_answers_and_results_are_read_from_tables(suffix: str, tmp_path: Path) -
     with suppress(KaratError):
         karat.evaluate_results(results, "RR")
         assert suffix == "arrows"
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["a map", "a structure with a map"])
+def test_the_metadata_of_documents_in_lists_may_be_maps(inside: bool) -> None:
+    of_meta = pa.map_(pa.string(), pa.string())
+    kind = pa.list_(pa.struct({"id": pa.string(), "meta": pa.struct({"of": of_meta}) if inside else of_meta}))
+
+    def table(name: str, *documents: tuple[str, Any]) -> pa.Table:
+        listed = [{"id": doc, "meta": {"of": meta} if inside else meta} for doc, meta in documents]
+        return pa.table({"query": ["q"], name: pa.array([listed], kind)})
+
+    truth = table("truth", ("a", [("file", "1")]))
+    run = table("retrieved", ("x", None), ("y", []), ("z", [("file", "1"), ("page", "2")]))
+    match = "meta.of.file" if inside else "meta.file"
+    assert karat.evaluate(truth, run, "RR", match=match)["RR"] == 1 / 3

@@ -22,6 +22,8 @@ class ListColumns(NamedTuple):
     doc: str
     number: str | None
     guessed: tuple[Guess, ...]
+    has_maps: bool = False
+    """whether fields of documents, such as their metadata, are maps"""
 
     @property
     def names(self) -> list[str]:
@@ -49,7 +51,9 @@ def list_columns(schema: pa.Schema, number: Number, given: Mapping[str, str] | N
         raise KaratError(what, where=where, hint="Each document of a list needs a number in a list of the same length.")
     roles = (("query", query, "query"), ("doc", doc, "doc", "documents", own), (number, of_number or number, number))
     guessed = [Guess(role, name, ()) for role, name, *usual in roles if name not in usual and role not in chosen]
-    found = ListColumns(query, doc, of_number, tuple(guessed))
+    kind = schema.field(doc).type
+    has_maps = not pa.types.is_map(kind) and _has_maps(kind.value_type)
+    found = ListColumns(query, doc, of_number, tuple(guessed), has_maps)
     check_unique(found.names, schema.names, where)
     return found
 
@@ -76,6 +80,22 @@ def _is_list(kind: pa.DataType) -> bool:
     )
 
 
+def _has_maps(kind: pa.DataType) -> bool:
+    if pa.types.is_map(kind):
+        return True
+    inner = list(kind) if pa.types.is_struct(kind) else [kind.value_field] if _is_list(kind) else []
+    return any(_has_maps(field.type) for field in inner)
+
+
+def _with_mappings(value: Any) -> Any:
+    """A value in which Arrow's maps, which are lists of tuples, are dictionaries."""
+    if isinstance(value, dict):
+        return {name: _with_mappings(each) for name, each in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], tuple):
+        return {name: _with_mappings(each) for name, each in value}
+    return value
+
+
 def _documents(row: Mapping[str, Any], columns: ListColumns, where: str) -> list[Any] | dict[Any, Any]:
     """The documents in a row: a list, or a mapping of documents to numbers, which may be in a list of their own."""
     docs = row[columns.doc] or []
@@ -86,7 +106,7 @@ def _documents(row: Mapping[str, Any], columns: ListColumns, where: str) -> list
             raise KaratError(what, where=where, hint="Both lists need the same length.")
         docs = list(zip(docs, numbers, strict=True))
     if not docs or not isinstance(docs[0], tuple):
-        return list(docs)
+        return [_with_mappings(doc) for doc in docs] if columns.has_maps else list(docs)
     by_document: dict[Any, Any] = {}
     for doc, number in docs:
         if doc in by_document:
