@@ -256,3 +256,13 @@ def test_an_error_in_a_bucket_of_lines_shows_the_lines(spark: SparkSession, tmp_
     run.write_bytes(LISTS + b'{"id": "q1", "docs": []}\n')
     with pytest.raises(KaratError, match=r"run.jsonl, line '\{.*: query 'q1' was already in .*run.jsonl, line '\{"):
         evaluate(truth, run, ["AP"], session=spark, buckets=2)
+
+
+def test_documents_with_metadata_and_mappings_are_evaluated_as_locally(spark: SparkSession) -> None:
+    of_documents = "query string, {} array<struct<id:string,meta:map<string,string>>>"
+    truth = spark.createDataFrame([("q", [("a", {"file": "1"})]), ("r", [])], of_documents.format("truth"))
+    run = spark.createDataFrame([("q", [("x", {}), ("z", {"file": "1"})])], of_documents.format("retrieved"))
+    assert evaluate(truth, run, "RR", match="meta.file", buckets=2)["RR"] == 0.25
+    grades = spark.createDataFrame([("q", {"a": 1, "b": 0})], "query string, doc map<string,int>")
+    scores = spark.createDataFrame([("q", {"b": 1.0, "a": 0.5})], "query string, doc map<string,double>")
+    assert evaluate(grades, scores, "RR", buckets=2)["RR"] == 0.5

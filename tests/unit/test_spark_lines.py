@@ -188,7 +188,7 @@ WRONG = {
     "cell": ("run", CSV + b"q9,d,\n", "file.txt, line 'q9,d,': the score is missing."),
     "width": ("run", CSV + b"q9,d\n", "file.txt, line 'q9,d': the row has 2 columns, but the first row has 3."),
     "line break": ("run", CSV + b'q9,"d\n1",2\n', "file.txt, line 'q9,\"d': a quotation mark is not closed."),
-    "apostrophe": ("run", CSV + b"q9,'=d,2\n", "an id begins with an apostrophe"),
+    "apostrophe": ("run", CSV + b"q9,'=d,2\n", "file.txt: an id begins with an apostrophe"),
     "json": ("run", PAIRS + b'{"query": \n', "file.txt, line '{\"query\": ': not JSON"),
     "object": ("run", PAIRS + b"[1]\n", "file.txt, line '[1]': [1] is not an object."),
 }  # fmt: skip

@@ -61,6 +61,7 @@ class LineReader:
                 yield self._with_error(self.read(lines), None)
         except KaratError as error:
             add_hint(error, self.hint)
+            error.where = error.where or self.name
             empty = [pa.nulls(1, field.type) for field in self.schema]
             yield self._with_error(pa.RecordBatch.from_arrays(empty, schema=self.schema), error_text(error))
 

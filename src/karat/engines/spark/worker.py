@@ -129,7 +129,7 @@ class BucketWork:
         large: list[str] = []
         for table, side in zip(tables, self.sides, strict=True):
             if side.documents:
-                sizes, queries = pc.list_value_length(table[side.documents]), table[side.query]
+                sizes, queries = _lengths(table[side.documents]), table[side.query]
             elif len(table) > self.large and side.query in table.column_names:
                 counts = pc.value_counts(table[side.query])
                 sizes, queries = counts.field("counts"), counts.field("values")
@@ -144,6 +144,14 @@ class BucketWork:
             for name, kind in self.columns().items()
         }
         return pa.table(arrays)
+
+
+def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The lengths of lists, or of maps, which Arrow has no function for."""
+    if pa.types.is_map(lists.type):
+        entry = pa.struct([lists.type.key_field, lists.type.item_field])
+        lists = lists.cast(pa.list_(pa.field("entries", entry, nullable=False)))
+    return pc.list_value_length(lists)
 
 
 def _readable(table: pa.Table) -> pa.Table:
