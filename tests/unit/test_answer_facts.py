@@ -84,8 +84,8 @@ def test_lists_written_as_text_are_recognized_only_if_all_values_are_such_lists(
         found = ListsAsText.of("gold_answers", [(where, "['a']"), ("row 1", other)])
         assert found.has_others
         found.check()
-        ListsAsText.merged([first, found]).check()
+        ListsAsText.merged([first, found], "").check()
     empty = ListsAsText.of("gold_answers", [(where, None)])
     empty.check()
     with pytest.raises(KaratError, match="is a list that was written as text"):
-        ListsAsText.merged([empty, first]).check()
+        ListsAsText.merged([empty, first], "").check()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError, Scores
 from karat.analysis import label_bounds
-from karat.evaluation.verdict_parts import evaluate_parts
+from karat.evaluation.verdict_parts import SharedRecords, evaluate_parts
 from karat.registry.selection import select_measures
 from karat.scores.sample_variance import SampleVariance
 from tests.random_verdicts import RUBRIC, Record, labelled_by_several, random_query
@@ -29,14 +29,16 @@ ALL_MEASURES = [
 
 def evaluated_in_parts(records: list[Record], parts: int, measures: Any = None, **options: Any) -> Scores:
     """The scores of records that are evaluated in several parts, of which some may be empty."""
-    rubrics = [record for record in records if record.get("record") in ("task", "call")]
-    others = [record for record in records if record.get("record") not in ("task", "call")]
-    divided = [
-        [*rubrics, *(each for each in others if sum(map(ord, each["query"])) % parts == at)] for at in range(parts)
-    ]
+    divided: list[list[Record]] = [[] for _ in range(parts)]
+    for each in records:
+        if "query" in each:
+            divided[sum(map(ord, each["query"])) % parts].append(each)
+    shared = SharedRecords("the verdicts", has_order=True).reading([each for each in records if "query" not in each])
     listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
-    chosen = {"system": None, "by": None, "unknown": "bounds", "name": "", "where": "the verdicts", **options}
-    return evaluate_parts(lambda work: [work(part) for part in divided], listed, **chosen)
+    chosen = {"system": None, "by": None, "unknown": "bounds", "name": "", **options}
+    return evaluate_parts(
+        lambda work: [work(part) for part in divided], shared, listed, portable=lambda each: lambda: each, **chosen
+    )
 
 
 def outcome(compute: Any) -> Any:

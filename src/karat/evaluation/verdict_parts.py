@@ -7,57 +7,91 @@ then which samples and measures there are, and which labels were not used. The t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
 
 from karat.evaluation.label_scores import LabelScores, Limits
 from karat.evaluation.verdicts import label_digests, scores_of_verdicts, unscored
+from karat.labels.calls import Call
 from karat.labels.failed_labels import FailedLabels
 from karat.labels.label_facts import LabelCensus, LabelFacts
 from karat.labels.missing import check_labels, labelled_measures, labelled_samples
-from karat.labels.reading import no_verdicts, read_part_of_verdicts
+from karat.labels.reading import VerdictRecords, no_verdicts, read_part_of_verdicts, records_in
+from karat.labels.row_order import check_order_does_not_matter
 from karat.labels.selection import choose_authors, choose_system, select_labels
+from karat.labels.tasks import Task
 from karat.options import Unknown
 from karat.registry import Measure
 from karat.registry.selection import Selection, select_measures
 from karat.scores import Scores
 
-Records = Sequence[Mapping[str, Any]]
 Result = TypeVar("Result")
+PortableMeasure = Callable[[], Measure]
+"""a function that returns a measure, also in another process"""
 
 
 class RunInParts(Protocol):
     """Calls a function with the records of each part, and returns what it returns for each.
 
-    There is at least one part. All records of a query are in the same one, and each part has all rubrics.
+    There is at least one part. All records of a query are in the same one.
     """
 
-    def __call__(self, work: Callable[[Records], Result], /) -> list[Result]: ...
+    def __call__(self, work: Callable[[Any], Result], /) -> list[Result]: ...
+
+
+@dataclass(frozen=True)
+class SharedRecords:
+    """The records that are about no query: rubrics and calls, which all parts need; and how the others are read."""
+
+    name: str
+    """the place of all records, for messages"""
+    has_order: bool
+    """whether the records of a part are in order"""
+    tasks: tuple[Task, ...] = ()
+    calls: tuple[Call, ...] = ()
+    is_empty: bool = True
+
+    def reading(self, source: Any) -> Self:
+        """The same, with the tasks and calls in a source of records without a query."""
+        read = read_part_of_verdicts(source, self.name)
+        return replace(
+            self,
+            tasks=tuple(read.tasks[name] for name in sorted(read.rubrics)),
+            calls=tuple(call._replace(reply_start=None) for call in read.calls),
+            is_empty=read.is_empty,
+        )
+
+    def read(self, source: Any) -> VerdictRecords:
+        """The records of a part."""
+        return read_part_of_verdicts(source, self.name, self.tasks, self.calls)
 
 
 def evaluate_parts(
     run: RunInParts,
+    shared: SharedRecords,
     measures: Selection | None,
     *,
     system: str | None,
     by: str | None,
     unknown: Unknown,
     name: str,
-    where: str,
+    portable: Callable[[Measure], PortableMeasure],
 ) -> Scores:
-    """The scores of all parts, as `evaluate_verdicts` computes them; `where` is the place of the records, for errors.
-
-    The queries are in the order of their ids.
-    """
-    counted = run(_census)
-    census = LabelCensus.merged(each for each, _ in counted)
-    if all(is_empty for _, is_empty in counted):
+    """The scores of all parts, as `evaluate_verdicts` computes them, with the queries in the order of their ids."""
+    where = shared.name
+    surveys = run(partial(_survey, replace(shared, calls=())))
+    if shared.is_empty and all(each.is_empty for each in surveys):
         raise no_verdicts(where)
+    census = LabelCensus.merged(each.census for each in surveys)
     system = choose_system(census.systems, system, where)
     choice = _Choice(system, choose_authors(census.authors(system), by, where))
+    failed_calls = frozenset().union(*(each.failed_calls for each in surveys))
+    shared = replace(shared, calls=tuple(call for call in shared.calls if call.key in failed_calls))
 
-    found = run(partial(_facts, choice))
+    found = run(partial(_facts, shared, choice))
     facts = LabelFacts.merged(each for each, _ in found)
     failed = FailedLabels.merged(each for _, each in found)
     listed = measures
@@ -65,8 +99,8 @@ def evaluate_parts(
         listed = select_measures(labelled_measures(facts, lambda: failed, where), subjects=("verdicts",))
     check_labels(facts, lambda: failed, listed, where)
 
-    samples = {measure: labelled_samples(measure, facts) for measure in listed}
-    compute = partial(_values, choice, tuple(facts.kinds), samples)
+    samples = [(portable(measure), labelled_samples(measure, facts)) for measure in listed]
+    compute = partial(_values, shared, choice, tuple(facts.kinds), samples)
     computed = run(partial(compute, None))
     scored = LabelScores.merged(each for each, _ in computed)
     if scored.limits and len(computed) > 1:  # a part can try combinations that all parts together cannot
@@ -85,22 +119,38 @@ class _Choice(NamedTuple):
     authors: tuple[str, ...]
 
 
-def _census(records: Records) -> tuple[LabelCensus, bool]:
-    read = read_part_of_verdicts(records)
-    return LabelCensus.of(read), read.is_empty
+class _Survey(NamedTuple):
+    """What is in a part."""
+
+    census: LabelCensus
+    failed_calls: frozenset[str]
+    """the calls of labels that failed"""
+    is_empty: bool
 
 
-def _facts(choice: _Choice, records: Records) -> tuple[LabelFacts, FailedLabels]:
-    selected = select_labels(read_part_of_verdicts(records), *choice)
+def _survey(shared: SharedRecords, source: Any) -> _Survey:
+    records = shared.read(source)
+    if not shared.has_order:
+        check_order_does_not_matter(records_in(source), shared.name)
+    labels = records.labels
+    failed = np.flatnonzero(labels.state.where(lambda state: state == "failed"))
+    calls = frozenset(call for call in labels.call.take(failed) if call is not None)
+    return _Survey(LabelCensus.of(records), calls, records.is_empty)
+
+
+def _facts(shared: SharedRecords, choice: _Choice, source: Any) -> tuple[LabelFacts, FailedLabels]:
+    selected = select_labels(shared.read(source), *choice)
     return selected.facts, FailedLabels.of(selected)
 
 
 def _values(
+    shared: SharedRecords,
     choice: _Choice,
     numbers: Sequence[int],
-    samples: Mapping[Measure, Sequence[int]],
+    samples: Sequence[tuple[PortableMeasure, Sequence[int]]],
     limits: Limits | None,
-    records: Records,
-) -> tuple[LabelScores, dict[str, str]]:
-    selected = select_labels(read_part_of_verdicts(records), *choice, numbers=numbers)
-    return LabelScores.of(selected, samples, limits), label_digests(selected)
+    source: Any,
+) -> tuple[LabelScores, Mapping[str, str]]:
+    selected = select_labels(shared.read(source), *choice, numbers=numbers)
+    measures = {measure(): numbers for measure, numbers in samples}
+    return LabelScores.of(selected, measures, limits), label_digests(selected)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -129,9 +129,21 @@ def read_verdict_records(source: Any) -> VerdictRecords:
 
 
 @without_collection()
-def read_part_of_verdicts(records: Sequence[Mapping[str, Any]]) -> VerdictRecords:
-    """Read some of many records, of which there may be none; they must contain all rubrics."""
-    return _read([records], {})
+def read_part_of_verdicts(
+    source: Any, name: str = _NAME, rubrics: Iterable[Task] = (), calls: Iterable[Call] = ()
+) -> VerdictRecords:
+    """Read some of many records, of which there may be none.
+
+    `rubrics` and `calls` are those of all records, and `name` is used in errors.
+    """
+    records = _read([source], {task.name: task for task in rubrics}, name)
+    records.calls += calls
+    return records
+
+
+def records_in(source: Any) -> Iterator[Mapping[str, Any]]:
+    """The records of a source as they are."""
+    return chain.from_iterable(rows for _, rows in _rows(source))
 
 
 def no_verdicts(where: str) -> KaratError:
@@ -144,8 +156,8 @@ def _are_files(source: object) -> bool:
     return is_list and len(source) > 0 and all(map(is_file, source))  # type: ignore[call-overload,arg-type]  # just checked
 
 
-def _read(sources: Sequence[Any], rubrics: Mapping[str, Task]) -> VerdictRecords:
-    records = VerdictRecords(first_few([InputFile.of(each).name if is_file(each) else _NAME for each in sources]))
+def _read(sources: Sequence[Any], rubrics: Mapping[str, Task], name: str = _NAME) -> VerdictRecords:
+    records = VerdictRecords(first_few([InputFile.of(each).name if is_file(each) else name for each in sources]))
     records.tasks |= rubrics
     labels = LabelColumnsBuilder()
     for each in sources:
@@ -169,7 +181,7 @@ def _rubrics(sources: Sequence[Any]) -> dict[str, Task]:
 
 def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: Any) -> None:
     if not is_file(source):
-        records.sources.append(Source(_NAME, len(labels), lines=False))
+        records.sources.append(Source(records.name, len(labels), lines=False))
         for numbers, rows in _rows(source):
             _add(records, labels, records.sources[-1], numbers, rows)
         return

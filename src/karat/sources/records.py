@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
 from karat.errors import KaratError, did_you_mean, require, shown
@@ -83,33 +83,35 @@ def _inner_value(value: Any, name: str, where: str) -> Any:
 class ListsAsText:
     """Whether the values of a field are lists that were written as text, as pandas does in CSV."""
 
-    error: KaratError | None = None
-    """about the first value, if it is one"""
+    first: str | None = None
+    """the first value, if it is one"""
+    where: str = ""
+    """the place of the first value"""
     has_others: bool = False
     """whether any value is something else"""
 
     @classmethod
     def of(cls, field: str, values: Iterable[tuple[str, Any]]) -> Self:
         """What is true of the values of a field, each of which is given with its place."""
-        error = None
+        found = cls()
         for where, value in values:
             if value is not None:
                 if not is_list_as_text(field, value):
-                    return cls(error, has_others=True)
-                error = error or list_as_text_error(value, where)
-        return cls(error)
+                    return replace(found, has_others=True)
+                found = cls(value, where) if found.first is None else found
+        return found
 
     @classmethod
-    def merged(cls, parts: Iterable[Self]) -> Self:
-        """What is true of the values of all parts."""
+    def merged(cls, parts: Iterable[Self], where: str) -> Self:
+        """What is true of the values of all parts, whose place is `where`."""
         several = list(parts)
-        errors = [part.error for part in several if part.error is not None]
-        return cls(min(errors, key=str, default=None), any(part.has_others for part in several))
+        first = min((part.first for part in several if part.first is not None), default=None)
+        return cls(first, where, any(part.has_others for part in several))
 
     def check(self) -> None:
-        """Raise the error if all values are such lists: each would be one document or answer."""
-        if self.error is not None and not self.has_others:
-            raise self.error
+        """Raise an error if all values are such lists: each would be one document or answer."""
+        if self.first is not None and not self.has_others:
+            raise list_as_text_error(self.first, self.where)
 
 
 def is_list_as_text(field: str, value: Any) -> bool:

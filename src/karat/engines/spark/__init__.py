@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Unpack, overload
 
 from karat.arguments import as_count, check_switch, check_text
+from karat.engines.spark.answers import evaluate_answers
+from karat.engines.spark.verdicts import evaluate_verdicts
 from karat.errors import require, shown
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.reading import ReadingOptions, check_reading
@@ -18,7 +20,7 @@ from karat.scores import Scores, StoredScores
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "evaluate_answers", "evaluate_verdicts"]
 
 
 class SparkOptions(EvaluationOptions, total=False):

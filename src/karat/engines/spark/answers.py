@@ -1,0 +1,147 @@
+"""The evaluation of answers on Spark: each bucket of questions is read and compared by the local functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, overload
+
+from karat.arguments import check_switch, check_text
+from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
+from karat.engines.spark.inputs import spark_table
+from karat.engines.spark.measures import portable
+from karat.engines.spark.session import spark_session
+from karat.engines.spark.stored import store_scores
+from karat.engines.spark.tables import SparkTable
+from karat.engines.spark.worker import BucketResult
+from karat.evaluation.answer_facts import AnswerFacts
+from karat.evaluation.answers import ComparedAnswers, check_answer_facts, scores_of_answers
+from karat.options import Missing, check_choice
+from karat.registry import Measure
+from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, Selection, select_measures
+from karat.scores import Finding, Scores, StoredScores
+from karat.sources.answers import check_gold_answers, read_part_of_gold_answers, read_predicted_answers
+from karat.sources.records import ListsAsText, field_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@overload
+def evaluate_answers(
+    truth: Any, predictions: Any, measures: Measures = ..., *, per_query_path: None = ..., **arguments: Any
+) -> Scores: ...
+@overload
+def evaluate_answers(
+    truth: Any, predictions: Any, measures: Measures = ..., *, per_query_path: str | os.PathLike[str], **arguments: Any
+) -> StoredScores: ...
+
+
+def evaluate_answers(  # type: ignore[misc]  # the overloads do not repeat the arguments that they share
+    truth: DataFrame | str | os.PathLike[str],
+    predictions: DataFrame | str | os.PathLike[str],
+    measures: Measures = DEFAULT_ANSWER_MEASURES,
+    *,
+    missing: Missing = "zero",
+    fields: Mapping[str, str] | None = None,
+    buckets: int | None = None,
+    per_query_path: str | os.PathLike[str] | None = None,
+    session: SparkSession | None = None,
+    progress: bool = False,
+    name: str = "",
+) -> Scores | StoredScores:
+    """Evaluate predicted answers on Spark: the scores are those of `karat.evaluate_answers`, to the last bit.
+
+    `truth` and `predictions` are each a DataFrame or a path that Spark reads, with a row per question; a question may
+    have several rows of gold answers, or an array of them. The questions of the result are in the order of their ids.
+    `buckets`, `per_query_path`, `session` and `progress` are those of `evaluate`, the other arguments those of
+    `karat.evaluate_answers`.
+    """
+    check_choice("missing", missing, get_args(Missing))
+    check_text("name", name)
+    field_names(fields)
+    selected = select_measures(measures, subjects=("answers",))
+    show_progress = check_switch("progress", progress)
+    with spark_session(session, truth, predictions) as spark:
+        golds = spark_table(truth, "gold_answers", fields, session=spark)
+        predicted = spark_table(predictions, "answer", fields, name=name, session=spark)
+        evaluation = AnswerEvaluation(golds, predicted, selected, missing, name)
+        work = evaluation.buckets(buckets, show_progress)
+        return (
+            evaluation.scores(work.collect())
+            if per_query_path is None
+            else store_scores(work, per_query_path, evaluation.scores)
+        )
+
+
+class AnswersOfBucket(NamedTuple):
+    """What the driver has to know about a bucket, besides values and digests."""
+
+    answers: AnswerFacts
+    lists_as_text: ListsAsText
+    has_golds: bool
+
+
+@dataclass(frozen=True)
+class AnswerWork:
+    """The evaluation of the answers of one bucket."""
+
+    truth: tuple[str, Mapping[str, str]]
+    """the name of the table in messages, and the names of its fields"""
+    predictions: tuple[str, Mapping[str, str]]
+    measures: Sequence[Callable[[], Measure]]
+    missing: Missing
+
+    def __call__(self, truth: Any, predictions: Any) -> BucketResult:
+        """The values of one bucket, in an executor."""
+        name, fields = self.truth
+        golds = read_part_of_gold_answers(truth, fields, name)
+        name, fields = self.predictions
+        predicted = read_predicted_answers(predictions, golds, fields, name)
+        compared = ComparedAnswers.of(golds, predicted, self.missing)
+        queries = compared.answers.queries
+        digests = compared.digests()
+        return BucketResult(
+            queries,
+            compared.values({measure(): () for measure in self.measures}),
+            {"answers": [digests[query] for query in queries]},
+            AnswersOfBucket(compared.facts, golds.lists_as_text, bool(golds)),
+        )
+
+
+@dataclass(frozen=True)
+class AnswerEvaluation:
+    """An evaluation of answers: the tables, and what is computed from them."""
+
+    truth: SparkTable
+    predictions: SparkTable
+    measures: Selection
+    missing: Missing
+    name: str
+
+    def buckets(self, number: int | None, progress: bool) -> Buckets:
+        """The work on all buckets, which is not done yet."""
+        truth, predictions = ((table.name, dict(table.columns)) for table in (self.truth, self.predictions))
+        work = AnswerWork(truth, predictions, [portable(each) for each in self.measures], self.missing)
+        names = [str(each) for each in self.measures]
+        return in_buckets(
+            work, self.truth, self.predictions, values=names, texts=["answers"], buckets=number, progress=progress
+        )
+
+    def scores(self, collected: CollectedBuckets) -> Scores:
+        """The scores of all questions, which are those of a local evaluation."""
+        of_buckets: list[AnswersOfBucket] = collected.facts
+        lists_as_text = ListsAsText.merged((each.lists_as_text for each in of_buckets), self.truth.name)
+        check_gold_answers(lists_as_text, self.truth.name, has_any=any(each.has_golds for each in of_buckets))
+        facts = AnswerFacts.merged(each.answers for each in of_buckets)
+        if not facts.any_predicted and self.predictions.empty_error is not None:
+            raise self.predictions.empty_error
+        check_answer_facts(facts, self.missing, self.predictions.name)
+        texts = zip(collected.queries, collected.texts["answers"], strict=True)
+        digests = {query: digest for query, digest in texts if digest is not None}
+        scores = scores_of_answers(
+            collected.queries, collected.values, facts, digests, self.measures, self.missing, self.name
+        )
+        notes = (Finding("reading", note, 0) for note in (*self.truth.notes, *self.predictions.notes))
+        return replace(scores, findings=(*notes, *scores.findings, *collected.findings))

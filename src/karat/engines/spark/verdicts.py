@@ -1,0 +1,97 @@
+"""The evaluation of verdicts on Spark: each bucket of queries is read and evaluated by the local functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+from karat.arguments import check_switch, check_text
+from karat.engines.spark.buckets import in_buckets
+from karat.engines.spark.inputs import spark_table
+from karat.engines.spark.measures import portable
+from karat.engines.spark.session import spark_session
+from karat.engines.spark.tables import SparkTable
+from karat.engines.spark.worker import BucketResult
+from karat.evaluation.verdict_parts import SharedRecords, evaluate_parts
+from karat.options import Unknown, check_choice
+from karat.registry.selection import Measures, Selection, select_measures
+from karat.scores import Finding, Scores
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Result = TypeVar("Result")
+
+
+def evaluate_verdicts(
+    verdicts: DataFrame | str | os.PathLike[str],
+    measures: Measures | None = None,
+    *,
+    system: str | None = None,
+    by: str | None = None,
+    unknown: Unknown = "bounds",
+    order: str | None = None,
+    buckets: int | None = None,
+    session: SparkSession | None = None,
+    progress: bool = False,
+    name: str = "",
+) -> Scores:
+    """Evaluate generated answers by labels on Spark: the scores are those of `karat.evaluate_verdicts`, bit for bit.
+
+    `verdicts` are a DataFrame or a path that Spark reads, with a row per record. A record replaces an earlier one about
+    the same item or by the same author, so `order` names a column that gives the order of the rows; without it, records
+    that differ are an error. The queries of the result are in the order of their ids. `buckets`, `session` and
+    `progress` are those of `evaluate`, the other arguments those of `karat.evaluate_verdicts`.
+    """
+    check_choice("unknown", unknown, get_args(Unknown))
+    check_text("name", name)
+    for option, value in (("system", system), ("by", by), ("order", order)):
+        value is None or check_text(option, value)
+    listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
+    show_progress = check_switch("progress", progress)
+    with spark_session(session, verdicts) as spark:
+        table = spark_table(verdicts, "verdicts", session=spark, order=order)
+        return verdict_scores(table, listed, system, by, unknown, name, buckets, show_progress)
+
+
+@dataclass(frozen=True)
+class PartOfVerdicts:
+    """Work on the records of a bucket, of which only facts come back."""
+
+    work: Callable[[Any], Any]
+
+    def __call__(self, records: Any) -> BucketResult:
+        """The facts about one bucket, in an executor."""
+        return BucketResult((), {}, {}, self.work(records))
+
+
+def verdict_scores(
+    table: SparkTable,
+    measures: Selection | None,
+    system: str | None,
+    by: str | None,
+    unknown: Unknown,
+    name: str,
+    buckets: int | None,
+    progress: bool,
+) -> Scores:
+    """The scores of the labels in a table, which are those of a local evaluation."""
+    has_query = table.key.isNotNull()
+    of_queries = replace(table, frame=table.frame.where(has_query))
+    others = replace(table, frame=table.frame.where(~has_query))
+    findings: list[Finding] = []
+
+    def run(work: Callable[[Any], Result]) -> list[Result]:
+        found = in_buckets(PartOfVerdicts(work), of_queries, values=(), buckets=buckets, progress=progress).collect()
+        findings[:] = found.findings
+        return found.facts
+
+    shared = SharedRecords(table.name, has_order=table.order is not None)
+    (shared,) = (
+        in_buckets(PartOfVerdicts(shared.reading), others, values=(), buckets=1, progress=progress).collect().facts
+    )
+    scores = evaluate_parts(run, shared, measures, system=system, by=by, unknown=unknown, name=name, portable=portable)
+    notes = (Finding("reading", note, 0) for note in table.notes)
+    return replace(scores, findings=(*notes, *scores.findings, *findings))
