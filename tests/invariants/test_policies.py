@@ -70,7 +70,7 @@ MAY_IMPORT = {
     "integrations": "components",
     "engines": "arguments documents errors evaluation files judged matching options output registry scores sources",
     "demo": "",
-    "cli": "analysis answers arguments comparison conversion demo errors evaluation files gating judges labels"
+    "cli": "analysis answers arguments comparison conversion demo engines errors evaluation files gating judges labels"
     " matching measures options output plots registry report scores sources",
     "__init__": "",
     "__main__": "cli",
@@ -245,9 +245,9 @@ def test_the_package_declares_that_it_is_typed() -> None:
 # Parameters of commands that take text that is not the name of a file. The names of systems and measures are not files.
 NOT_FILES = {
     "--api-key-env", "--author", "--base-url", "--input-format", "--column", "--split", "--baseline of compare",
-    "--explain", "--field", "--lower-is-better", "--match", "--max", "--max-drop", "--measure", "--model",
-    "--baseline of report", "--by of import", "--min", "--query", "--sort", "--system", "--tag", "--task", "--title",
-    "NAME",
+    "--explain", "--field", "--lower-is-better", "--master", "--match", "--max", "--max-drop", "--measure",
+    "--model", "--baseline of report", "--by of import", "--min", "--order", "--query", "--sort", "--system", "--tag",
+    "--task", "--title", "NAME",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.parser import Command
+from karat.cli.spark import check_engine, engine_options
 
 
 @click.command("evaluate", cls=Command)
@@ -48,6 +49,7 @@ from karat.cli.parser import Command
 @opt.fields
 @opt.input_options
 @opt.evaluation_options
+@engine_options
 def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, **given: Any) -> None:
     """Evaluate runs against ground truth. Several runs are shown in one table."""
     from karat.cli.bounds import print_bounds
@@ -55,23 +57,30 @@ def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, *
     from karat.cli.plots import plot_file
     from karat.cli.requests import Request
     from karat.cli.slices import print_slices
+    from karat.cli.spark import scores_on_spark
     from karat.cli.systems import SystemFiles
     from karat.matching.matchers import matcher_of
     from karat.scores import SystemScores
 
     matcher_of(given["match"])
     _check_views(bounds, given)
+    check_engine({**given, "bounds": bounds})
     output = Output.of(given, is_scores=not (bounds or given["by"]))
     plotted = plot_file(given)
     request = Request.of(given)
-    files = SystemFiles([truth, *runs], request.evaluation)
-    systems = SystemScores(files.load())
+    if given["engine"] == "spark":
+        files = None
+        systems = SystemScores(scores_on_spark([truth, *runs], request.evaluation, given))
+    else:
+        files = SystemFiles([truth, *runs], request.evaluation)
+        systems = SystemScores(files.load())
     request.check_groups(systems)
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
     if plotted is not None:
         plotted.save("bounds" if bounds else "intervals", scores, request.grouping)
-    request.save_report(scores, files)
+    if files is not None:
+        request.save_report(scores, files)
     if bounds:
         print_bounds(scores, output)
     elif request.grouping is not None:

@@ -68,6 +68,8 @@ def expand_files(context: click.Context) -> None:
 
     The first file is one of several if it is saved scores or results. Ground truth may be a table in several files.
     """
+    if context.params.get("engine") == "spark":
+        return  # to Spark, they are one table
     several = [each.name for each in context.command.params if each.nargs == -1 and isinstance(each.type, FileToRead)]
     values: dict[str, Any] = context.params
     for name in filter(None, several):
