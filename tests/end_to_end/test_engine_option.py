@@ -27,6 +27,8 @@ def folder(tmp_path: Path) -> Path:
         ("qrels run --engine spark --bounds", "karat: --bounds needs documents in this process, and on Spark they"),
         ("qrels run --engine spark --report r.html", "karat: --report needs documents in this process, and on Spark"),
         ("qrels run --engine spark --field query=id", "karat: --field needs documents in this process, and on Spark"),
+        ("qrels run --engine spark --verdicts run", "karat: --verdicts is not supported on Spark. Evaluate the run"),
+        ("qrels run --engine spark --corpus run", "karat: --corpus is not supported on Spark. Evaluate the run"),
         ("qrels --engine spark", "karat: qrels: this is read as ground truth, but no run was given. Add a run"),
         ("qrels - --engine spark", "karat: standard input cannot be read by Spark. Save it as a file."),
         ("qrels run --engine spark -m nDGC@10", "karat: unknown measure 'nDGC'. Did you mean nDCG"),

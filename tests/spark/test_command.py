@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     golds, found = PAIRS
-    pq.write_table(golds.rename_columns(["qid", "doc", "grade"]), tmp_path / "truth.parquet")
+    # Tables on Spark have no order of rows: queries are in that of their ids.
+    pq.write_table(golds.sort_by("query").rename_columns(["qid", "doc", "grade"]), tmp_path / "truth.parquet")
     pq.write_table(found, tmp_path / "bm25.parquet")
     pq.write_table(found.slice(20), tmp_path / "dense.parquet")
     return tmp_path
@@ -33,7 +34,11 @@ def folder(tmp_path: Path) -> Path:
 )
 def test_runs_on_spark_are_printed_as_locally(folder: Path, spark: SparkSession, options: list[str]) -> None:
     # Java was started in another folder, so paths are absolute.
-    words = ["evaluate", *(folder / f"{name}.parquet" for name in ("truth", "bm25", "dense")), *options]
+    words: list[str | Path] = [
+        "evaluate",
+        *(folder / f"{name}.parquet" for name in ("truth", "bm25", "dense")),
+        *options,
+    ]
     locally, found = run_here(folder, *words), run_here(folder, *words, "--engine", "spark")
     assert (found.returncode, found.stderr) == (0, locally.stderr)
     assert found.stdout == locally.stdout

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -158,3 +160,61 @@ def test_every_matcher_finds_what_it_finds_locally(spark: SparkSession, match: A
 def test_every_option_has_its_local_effect(spark: SparkSession, given: Any) -> None:
     found = check(spark, PAIRS, FEW, **given)
     assert not isinstance(found, str), found
+
+
+def test_json_lines_with_the_documents_of_a_query_have_their_local_scores(spark: SparkSession, tmp_path: Path) -> None:
+    paths = tmp_path / "truth.jsonl", tmp_path / "run.jsonl"
+    for table, path in zip(LISTS, paths, strict=True):
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()))
+    expected = outcome(lambda: karat.evaluate(*paths, FEW, match="chunk"))
+    assert not isinstance(expected, str), expected
+    # Some of the buckets have ground truth only, and some a run only.
+    assert outcome(lambda: on_spark.evaluate(*paths, FEW, match="chunk", session=spark, buckets=20)) == expected
+
+
+def renamed(queries: pa.ChunkedArray) -> pa.Array:
+    return pa.array([f"x{query}" for query in queries.to_pylist()])
+
+
+@pytest.mark.parametrize(
+    ("change", "given"),
+    [
+        (lambda golds, found: (golds, found.set_column(0, "query", renamed(found["query"]))), {}),
+        (lambda golds, found: (golds, found.slice(0, 0)), {"missing": "skip"}),
+        (lambda golds, found: (golds, found.slice(0, 0)), {}),
+        (lambda golds, found: (golds.slice(0, 0), found), {}),
+        (lambda golds, found: (golds, pa.concat_tables([found, found.slice(0, 1)])), {"duplicates": "first"}),
+    ],
+    ids=["no common query", "nothing answered", "an empty run", "empty ground truth", "duplicates"],
+)
+def test_what_is_true_of_the_whole_run_is_found_as_locally(spark: SparkSession, change: Any, given: Any) -> None:
+    check(spark, change(*PAIRS), FEW, **given)
+
+
+def test_a_field_that_no_document_has_is_an_error_as_locally(spark: SparkSession) -> None:
+    assert "meta.sourc" in str(check(spark, LISTS, FEW, match="meta.sourc"))
+
+
+def test_numbers_and_texts_as_ids_are_joined_with_the_local_note(spark: SparkSession) -> None:
+    golds = pa.table({"qid": [7, 8], "doc": ["a", "b"], "grade": [1, 2]})
+    found = pa.table({"query": ["7", "9"], "doc": ["a", "b"], "score": [0.5, 0.25]})
+    check(spark, (golds, found), FEW)
+
+
+def test_a_measure_that_was_registered_on_the_driver_is_known_to_executors(spark: SparkSession) -> None:
+    @karat.register
+    def FirstIsRelevant(judged: Any, *, rel: float = 1) -> Any:
+        return judged.found(1, rel) > 0
+
+    check(spark, PAIRS, ["FirstIsRelevant(rel=2)", "FirstIsRelevant(judged_only=true)", "AP"])
+
+
+def test_what_needs_an_order_of_rows_or_more_than_ids_is_refused(spark: SparkSession) -> None:
+    golds, found = frames(spark, PAIRS)
+    with pytest.raises(
+        KaratError, match=r"the run: the rows of a table on Spark have no order, which ties=.input. needs"
+    ):
+        on_spark.evaluate(golds, found, FEW, ties="input")
+    assert "contains only ids" in check(spark, PAIRS, FEW, match="chunk")
+    with pytest.raises(KaratError, match="buckets=0 is not a number of buckets"):
+        on_spark.evaluate(golds, found, FEW, buckets=0)

@@ -42,6 +42,8 @@ def check_engine(given: Mapping[str, Any]) -> None:
                 name = "--field" if option == "fields" else f"--{option}"
                 what = f"{name} needs documents in this process, and on Spark they stay in the executors"
                 raise KaratError(what, hint=_LOCALLY.format(name))
+        for option in ("corpus", "verdicts"):
+            require(not given[option], f"--{option} is not supported on Spark", _LOCALLY.format(f"--{option}"))
         return
     for name in ("master", "order"):
         require(given[name] is None, f"--{name} is an option of Spark", f"Add --engine spark, or leave --{name} out.")
@@ -64,7 +66,7 @@ def scores_on_spark(paths: Sequence[str], evaluation: Evaluation, given: Mapping
     require("-" not in paths, "standard input cannot be read by Spark", "Save it as a file.")
     if inputs.split is not None or is_data_set(truth):
         truth = qrels_of_split(truth, inputs.split)
-    arguments: Any = {**evaluation.options, **evaluation.labels.arguments_for_runs}
+    arguments: Any = dict(evaluation.options)
     arguments |= {f"{side}_columns": inputs.columns.get(side) for side in ("truth", "run")}
     arguments |= {f"{side}_format": inputs.formats.get(side) for side in ("truth", "run")}
     with spark_session(master=given["master"]) as session:

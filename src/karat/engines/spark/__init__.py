@@ -80,7 +80,8 @@ def evaluate(
 
     `truth` and `run` are each a DataFrame with a row per document, or with a row per query and its documents in an
     array; or a path that Spark reads: TREC, CSV, TSV, JSON lines or Parquet, a file or a folder. The queries of the
-    result are in the order of their ids. The other arguments are those of `karat.evaluate`, and:
+    result are in the order of their ids. The other arguments are those of `karat.evaluate` but `split`, `corpus`,
+    `verdicts` and `by`, and:
 
     - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs.
     - `buckets`: the number of buckets of queries; by default so many that each has about a million rows.

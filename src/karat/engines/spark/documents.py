@@ -23,6 +23,7 @@ from karat.registry import Measure
 from karat.registry.selection import Selection
 from karat.scores import Scores
 from karat.sources import Truth, read_truth, require_truth
+from karat.sources.files import DescribedFile
 from karat.sources.mappings import check_matched_by_id
 
 Digests = Mapping[str, Mapping[str, str]]
@@ -59,7 +60,7 @@ class DocumentWork:
     settings: Mapping[str, Any]
     matcher: Matcher
 
-    def __call__(self, truth: pa.Table, run: pa.Table) -> BucketResult:
+    def __call__(self, truth: pa.Table | DescribedFile, run: pa.Table | DescribedFile) -> BucketResult:
         """The values of one bucket, in an executor."""
         measures = {measure(): () for measure in self.measures}
         documents = JudgedDocuments.read(

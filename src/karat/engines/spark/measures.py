@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from types import FunctionType
+from typing import Any, get_type_hints
 
 from karat.registry import Measure, register
 from karat.registry.measure import Function
@@ -19,7 +20,20 @@ def portable(measure: Measure) -> Callable[[], Measure]:
         return partial(_known, measure)
     metadata = {name: getattr(definition, name) for name in Metadata.__annotations__}
     given = {name: value for name, value in metadata.items() if value is not None}
-    return partial(_registered, definition.function, given, measure.settings)
+    return partial(_registered, _with_types(definition.function), given, measure.settings)
+
+
+def _with_types(function: Function) -> Function:
+    """The function with types for annotations: what is sent by value has only the globals that its code uses."""
+    if not isinstance(function, FunctionType):
+        return function
+    copied = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copied.__kwdefaults__, copied.__doc__ = function.__kwdefaults__, function.__doc__
+    copied.__module__, copied.__qualname__ = function.__module__, function.__qualname__
+    copied.__annotations__ = get_type_hints(function)
+    return copied
 
 
 def _known(measure: Measure) -> Measure:
