@@ -183,6 +183,7 @@ def test_other_data_is_refused_with_a_hint(spark: SparkSession, tmp_path: Path) 
     (tmp_path / "run.txt").write_bytes(gzip.compress(RUN))
     (tmp_path / "_run.trec").write_bytes(RUN)
     (tmp_path / "empty").mkdir()
+    (tmp_path / "delta" / "_delta_log").mkdir(parents=True)
     for source, message in (
         (pd.DataFrame({"query": ["q"]}), r"Pass spark.createDataFrame\(frame\), or use karat.evaluate"),
         ({"q": ["d"]}, "is not a DataFrame of Spark"),
@@ -193,6 +194,7 @@ def test_other_data_is_refused_with_a_hint(spark: SparkSession, tmp_path: Path) 
         (tmp_path / "run.txt", "the file is compressed with gzip, and Spark goes by its name"),
         (tmp_path / "_run.trec", "Spark finds no file here"),
         (tmp_path / "empty", "Spark finds no file here"),
+        (tmp_path / "delta", "this is a table of Delta Lake, whose files may have rows that were deleted"),
         ("s4://bucket/run.trec", "s4://bucket/run.trec: Spark cannot read this"),
     ):
         with pytest.raises(KaratError, match=message):

@@ -86,6 +86,11 @@ def received(
     return text, text.records.source(table) if text.records else table
 
 
+def rows_in_executor(content: bytes, role: Role) -> list[tuple[str, str, float]]:
+    text, source = received(content, role)
+    return rows_of(source, role, columns=text.by_role)
+
+
 QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2\t0\td\xc3\xa4 2.5\nq3 0 d -1\n"
 RUN = b"q1 Q0 d1 1 0.1 tag\nq1 Q0 d2 2 1e-3 tag more\nq2  Q0 d 1 0.30000000000000004 tag\n"
 CSV = b'query,doc,score\nq1,"d,1",0.1\nq1,"d ""2""",3\n q2 ,d2,-1e300\n'
@@ -190,6 +195,7 @@ WRONG = {
     "line break": ("run", CSV + b'q9,"d\n1",2\n', "file.txt, line 'q9,\"d': a quotation mark is not closed."),
     "apostrophe": ("run", CSV + b"q9,'=d,2\n", "file.txt: an id begins with an apostrophe"),
     "json": ("run", PAIRS + b'{"query": \n', "file.txt, line '{\"query\": ': not JSON"),
+    "surrogate": ("run", b'{"query": "\\ud800", "doc": "d", "score": 1}\n', "file.txt: an id is not valid Unicode"),
     "object": ("run", PAIRS + b"[1]\n", "file.txt, line '[1]': [1] is not an object."),
 }  # fmt: skip
 
@@ -199,7 +205,7 @@ def test_an_error_names_the_file_and_shows_the_line(fault: str) -> None:
     role, content, message = WRONG[fault]
     assert role in get_args(Role)
     with pytest.raises(KaratError) as raised:
-        received(content, role)  # type: ignore[arg-type]  # just checked
+        rows_in_executor(content, role)  # type: ignore[arg-type]  # just checked
     assert str(raised.value).startswith(message)
 
 

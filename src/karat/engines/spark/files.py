@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from karat.arguments import is_remote
 from karat.engines.spark.line_records import named_file
 from karat.engines.spark.shipping import failure
-from karat.errors import KaratError, enumeration, require
+from karat.errors import KaratError, enumeration, require, shown
 from karat.files.input_file import InputFile
 from karat.files.kinds import PEEK, compression_of
 from karat.files.names import COMPRESSIONS, IN_PROSE, Format, check_format, format_of_name
@@ -63,6 +63,11 @@ def spark_files(path: str, session: SparkSession) -> SparkFiles:
     require(path != "-", "Spark cannot read standard input", "Name a file.")
     local = local_path(path)
     is_local = os.path.exists(local)
+    if os.path.isdir(os.path.join(local, "_delta_log")):
+        hint = f"Pass a DataFrame: spark.read.format('delta').load({shown(path)})."
+        raise KaratError(
+            "this is a table of Delta Lake, whose files may have rows that were deleted", where=name, hint=hint
+        )
     for_spark = f"file:{os.path.abspath(local)}".translate(_PATTERN) if is_local else path
     try:
         lines = session.read.text(for_spark)

@@ -29,6 +29,7 @@ FILE, STARTS = "file", "starts"
 RECORDS = pa.schema([("query", pa.string()), (LINE, pa.binary())])
 """lines with a record each, and its query"""
 NAMES = pa.schema([("name", pa.string())])
+"""the names of fields in records"""
 
 ONE_LINE = "Spark reads a CSV file line by line, so that a value cannot contain a line break: write it as Parquet."
 
@@ -122,10 +123,10 @@ def _check_values_end(block: BlockOfLines, separator: str) -> None:
                 raise row_error(error, separator, block.where(at), ONE_LINE) from None
 
 
-def not_guarded() -> bool:
-    """Whether ids have an apostrophe before formulas: the error that only the whole file would tell."""
-    what = "an id begins with an apostrophe, which is part of it only if no id in the file is protected so"
-    raise KaratError(what, hint="Spark reads the lines one by one, and cannot tell: write the table as Parquet.")
+def undecided_guard() -> bool:
+    """Raise an error: only the whole file tells whether apostrophes protect ids that are formulas."""
+    what = "an id begins with an apostrophe, which may be part of the id, or protect a spreadsheet from a formula"
+    raise KaratError(what, hint="Only the whole file tells, and Spark reads it in parts: write the table as Parquet.")
 
 
 Records = Callable[[BlockOfLines], list[tuple[Mapping[str, Any], bytes]]]
@@ -167,12 +168,22 @@ def with_queries(block: BlockOfLines, records: Records, query: str) -> pa.Record
 def names_with_values(block: BlockOfLines, records: Records) -> pa.RecordBatch:
     """The names of fields that have a value in any of the records."""
     names = {name for record, _ in records(block) for name, value in record.items() if value is not None}
-    return pa.RecordBatch.from_pylist([{"name": name} for name in sorted(names)], NAMES)
+    return pa.RecordBatch.from_pylist([{"name": name} for name in sorted(filter(_is_unicode, names))], NAMES)
 
 
 def _id(value: object) -> str | None:
     """An id as text; None if the local reader will refuse it."""
     try:
-        return None if value is None else identifier(value, "")
+        text = None if value is None else identifier(value, "")
     except KaratError:
         return None
+    return text if text is not None and _is_unicode(text) else None
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text has no lone surrogate, which Arrow could not hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -20,10 +20,10 @@ from karat.engines.spark.lines import (
     STARTS,
     LineReader,
     names_with_values,
-    not_guarded,
     objects_in,
     read_pairs,
     rows_in,
+    undecided_guard,
     with_queries,
 )
 from karat.engines.spark.shipping import error_from, failure, for_executors
@@ -174,7 +174,7 @@ def _delimited(
     header = files.first.start(layout.start).strip()
     if b"\n" in header:
         raise KaratError("the header has more than one line", where=files.name, hint=ONE_LINE)
-    rows = partial(read_delimited, layout=layout, number=number, is_guarded=not_guarded)
+    rows = partial(read_delimited, layout=layout, number=number, is_guarded=undecided_guard)
     read = partial(read_pairs, read=rows, number=number, separator=layout.separator)
     reader = LineReader(files.name, read, _pairs(number), header or None, found.hint)
     return TextTable(reader, _own_names(number), (*found.notes, *layout.notes), empty_error(files.name, number))
