@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 # Control characters, characters that change the direction of writing, invisible ones (but not those that join letters,
 # which some scripts need), and lone surrogates.
@@ -33,11 +33,22 @@ class KaratError(ValueError):
         self.where = where
         self.hint = hint
 
+    def __reduce__(self) -> tuple[Callable[..., KaratError], tuple[object, ...]]:
+        """How it is pickled, as on its way from a pool of processes."""
+        return _unpickled, (type(self), self.args, vars(self))
+
     def __str__(self) -> str:
         what, where, hint = map(_shortened, (self.what, self.where, self.hint))
         place = f"{where}: " if where else ""
         stop = "" if not hint or what.endswith((".", "?", "!", "…")) else "."
         return safe_line(_CREDENTIALS.sub("", f"{place}{what}{stop} {hint}".rstrip()))
+
+
+def _unpickled(kind: type[KaratError], args: tuple[str | None, ...], attributes: dict[str, object]) -> KaratError:
+    """An error as it was: errors of some kinds are not created with these arguments."""
+    error = kind.__new__(kind, *args)
+    vars(error).update(attributes)
+    return error
 
 
 class KaratTypeError(KaratError, TypeError):
