@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pyarrow as pa
 import pytest
@@ -201,12 +202,21 @@ def test_numbers_and_texts_as_ids_are_joined_with_the_local_note(spark: SparkSes
     check(spark, (golds, found), FEW)
 
 
-def test_a_measure_that_was_registered_on_the_driver_is_known_to_executors(spark: SparkSession) -> None:
-    @karat.register
-    def FirstIsRelevant(judged: Any, *, rel: float = 1) -> Any:
-        return judged.found(1, rel) > 0
+def halved(function: Any) -> Any:
+    @wraps(function)
+    def half(*args: Any, **settings: Any) -> Any:
+        return function(*args, **settings) / 2
 
-    check(spark, PAIRS, ["FirstIsRelevant(rel=2)", "FirstIsRelevant(judged_only=true)", "AP"])
+    return half
+
+
+def test_a_measure_that_was_registered_on_the_driver_is_known_to_executors(spark: SparkSession) -> None:
+    @karat.register(combine="sum", aliases=("first_half",))
+    @halved
+    def HalfIfFirst(judged: Any, *, rel: Annotated[float, Literal[1]] = 1) -> Any:
+        return judged.found(1, rel)
+
+    check(spark, PAIRS, ["HalfIfFirst(rel=2)", "first_half(judged_only=true)", "AP"])
 
 
 def test_what_needs_an_order_of_rows_or_more_than_ids_is_refused(spark: SparkSession) -> None:

@@ -181,7 +181,7 @@ class Measure:
         given = _INPUT[kind] if isinstance(kind, str) and kind in _INPUT else shown(data)
         require(takes == kind, f"{self.name} reads {_INPUT[takes]}, but was given {given}")
         settings: dict[str, Any] = dict(self.check().settings)
-        if self.definition.parameters.get(JUDGED_ONLY.name) is JUDGED_ONLY and settings.pop(JUDGED_ONLY.name, False):
+        if self.definition.parameters.get(JUDGED_ONLY.name) == JUDGED_ONLY and settings.pop(JUDGED_ONLY.name, False):
             data = data.judged_only  # type: ignore[attr-defined]  # only measures of a Judged have this parameter
         values = np.asarray(self.definition.function(data, **settings), np.float64)
         require(

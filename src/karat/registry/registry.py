@@ -113,7 +113,7 @@ def register(
         if "k" in parameters:
             complete.setdefault("at", "k")
         definition = Definition(function=function, parameters=parameters, **complete)
-        _add(definition)
+        add_definition(definition)
         return Measure(definition.name, definition=definition)
 
     return declare if function is None else declare(function)
@@ -286,7 +286,8 @@ def _names_to_suggest() -> Iterator[str]:
             yield f"{name}@{definition.example_at}" if needs_cutoff else name
 
 
-def _add(definition: Definition) -> None:
+def add_definition(definition: Definition) -> None:
+    """Make a measure known by its name and its aliases."""
     name, rename = check_text("name", definition.name), "Register yours with another name=."
     valid = re.fullmatch(r"\w[\w.+-]*", name) and not re.fullmatch(NUMBER, name)
     valid = valid and name not in {"query", *NAMES_OF_SEVERAL}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
-from types import FunctionType
-from typing import Any, get_type_hints
+from typing import Any
 
-from karat.registry import Measure, register
-from karat.registry.measure import Function
+from karat.registry import Measure
+from karat.registry.measure import Definition
 from karat.registry.names import Value
-from karat.registry.registry import Metadata
+from karat.registry.registry import add_definition
 
 
 def portable(measure: Measure) -> Callable[[], Measure]:
@@ -18,28 +18,20 @@ def portable(measure: Measure) -> Callable[[], Measure]:
     definition = measure.definition
     if definition.function.__module__.partition(".")[0] == "karat":
         return partial(_known, measure)
-    metadata = {name: getattr(definition, name) for name in Metadata.__annotations__}
-    given = {name: value for name, value in metadata.items() if value is not None}
-    return partial(_registered, _with_types(definition.function), given, measure.settings)
-
-
-def _with_types(function: Function) -> Function:
-    """The function with types for annotations: what is sent by value has only the globals that its code uses."""
-    if not isinstance(function, FunctionType):
-        return function
-    copied = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    copied.__kwdefaults__, copied.__doc__ = function.__kwdefaults__, function.__doc__
-    copied.__module__, copied.__qualname__ = function.__module__, function.__qualname__
-    copied.__annotations__ = get_type_hints(function)
-    return copied
+    parts = {each.name: getattr(definition, each.name) for each in fields(definition)}
+    parts |= {name: dict(parts[name]) for name in ("parameters", "synonyms")}  # a view of a dict cannot be pickled
+    return partial(_registered, parts, measure.settings)
 
 
 def _known(measure: Measure) -> Measure:
     return measure
 
 
-def _registered(function: Function, metadata: Mapping[str, Any], settings: tuple[tuple[str, Value], ...]) -> Measure:
-    declared = register(**metadata)(function)
-    return Measure(declared.name, settings, definition=declared.definition)
+def _registered(parts: Mapping[str, Any], settings: tuple[tuple[str, Value], ...]) -> Measure:
+    """The measure, which is then known by its name, too. Its parameters are not read from the function again.
+
+    The types that annotations name are not sent along with the function.
+    """
+    definition = Definition(**parts)
+    add_definition(definition)
+    return Measure(definition.name, settings, definition=definition)
