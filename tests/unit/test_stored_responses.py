@@ -3,9 +3,11 @@
 import copy
 import gc
 import json
+import multiprocessing
 import pickle
 import warnings
 from collections.abc import Hashable
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +37,13 @@ RESPONSES = st.builds(
 
 
 @settings(max_examples=40)
-@given(st.lists(RESPONSES, max_size=4), st.integers(-5, 5), st.integers(-5, 5))
-def test_stored_responses_are_those_that_were_stored(responses: list[Response], start: int, end: int) -> None:
-    stored = StoredResponses(iter(responses))
+@given(st.lists(RESPONSES, max_size=4), st.integers(-5, 5), st.integers(-5, 5), st.sampled_from([1, 100, 200, 9999]))
+def test_stored_responses_are_those_that_were_stored(
+    responses: list[Response], start: int, end: int, in_memory: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_responses, "_IN_MEMORY", in_memory)
+        stored = StoredResponses(iter(responses))
     assert [*stored] == responses == [stored[at] for at in range(len(stored))]
     assert stored[start:end] == responses[start:end]
     assert copy.deepcopy(stored) == pickle.loads(pickle.dumps(stored)) == tuple(responses)
@@ -140,6 +146,33 @@ def test_many_responses_are_in_a_temporary_file_that_is_closed(monkeypatch: pyte
         assert [*stored] == responses
         del stored
         gc.collect()
+
+
+def test_processes_after_a_fork_read_the_same_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_responses, "_IN_MEMORY", 100)
+    responses = [Response(f"q{at}", None, "?", "Yes. " * at) for at in range(300)]
+    stored = StoredResponses(responses)
+    with multiprocessing.get_context("fork").Pool(2, _serve, (stored,)) as pool:
+        assert pool.map(_queries_of_served, range(10)) == [[each.query for each in responses]] * 10
+    assert [*stored] == responses
+
+
+_served: list[StoredResponses] = []
+
+
+def _serve(stored: StoredResponses) -> None:
+    _served.append(stored)
+
+
+def _queries_of_served(_: int) -> list[str]:
+    return [each.query for each in _served[0]]
+
+
+def test_a_disk_that_is_full_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_responses, "_IN_MEMORY", 1)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: FileIO("/dev/full", "r+"))
+    with pytest.raises(KaratError, match="the temporary file for answers cannot be used: No space left on device"):
+        read_responses([{"query": "q1", "answer": "Yes."}])
 
 
 def test_a_temporary_folder_that_cannot_be_used_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

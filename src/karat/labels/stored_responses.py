@@ -4,37 +4,40 @@ from __future__ import annotations
 
 import json
 import operator
+import os
+import sys
 import tempfile
 import threading
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from io import FileIO
 from typing import Any, overload
 
 from karat.errors import KaratError
 from karat.labels.responses import Passage, Response, Sentence
 
 _IN_MEMORY = 1 << 22  # bytes; more of them are written to a file
+_lock = threading.Lock()  # for Windows
 
 
 class StoredResponses(Sequence[Response]):
-    """Responses that are read from a temporary file when they are needed.
+    """Responses that are read from a temporary file when they are needed, by any number of threads and processes.
 
     The file has no name: the operating system removes it when it is closed, or when this process ends, however it ends.
     """
 
     def __init__(self, responses: Iterable[Response]) -> None:
-        self._lock = threading.Lock()
         self._starts = array("Q", [0])
-        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # closed with this object
-        weakref.finalize(self, self._file.close)
+        self._last = bytearray()
+        """the last responses, which are not in the file"""
+        self._written = 0
+        self._file: FileIO | None = None
         for response in responses:
-            line = _encoded(response)
-            try:
-                self._file.write(line)
-            except OSError as error:
-                raise _unusable(error) from None
-            self._starts.append(self._starts[-1] + len(line))
+            self._last += _encoded(response)
+            self._starts.append(self._written + len(self._last))
+            if len(self._last) > _IN_MEMORY:
+                self._write()
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -54,15 +57,36 @@ class StoredResponses(Sequence[Response]):
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (tuple(self),)  # a copy, such as that of another process, is in memory
 
-    def _read(self, at: int) -> Response:
-        start, end = self._starts[at : at + 2]
+    def _write(self) -> None:
+        """Move the last responses to the file."""
         try:
-            with self._lock:
-                self._file.seek(start)
-                line = self._file.read(end - start)
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # closed with this object
+                weakref.finalize(self, self._file.close)
+            rest = memoryview(self._last)
+            while rest:
+                rest = rest[self._file.write(rest) :]
         except OSError as error:
             raise _unusable(error) from None
-        return _decoded(line)
+        self._written, self._last = self._starts[-1], bytearray()
+
+    def _read(self, at: int) -> Response:
+        start, end = self._starts[at : at + 2]
+        if self._file is None or start >= self._written:
+            return _decoded(self._last[start - self._written : end - self._written])
+        try:
+            return _decoded(_read_at(self._file, start, end - start))
+        except OSError as error:
+            raise _unusable(error) from None
+
+
+def _read_at(file: FileIO, start: int, length: int) -> bytes:
+    """Some bytes of a file, without its position: threads share it, and so do processes after a fork."""
+    if sys.platform == "win32":  # which has no fork either
+        with _lock:
+            file.seek(start)
+            return file.read(length)
+    return os.pread(file.fileno(), length, start)
 
 
 def _encoded(response: Response) -> bytes:
@@ -72,7 +96,7 @@ def _encoded(response: Response) -> bytes:
     return json.dumps((*fields, sentences, passages, response.gold_answers)).encode()
 
 
-def _decoded(line: bytes) -> Response:
+def _decoded(line: bytes | bytearray) -> Response:
     query, system, question, answer, sentences, passages, gold = json.loads(line)
     return Response(
         query,
