@@ -183,3 +183,9 @@ def test_every_damaged_field_of_a_submission_is_an_error_with_its_place(fields: 
         read_responses([{**TREC, "topic_id": 1}, {**TREC, **fields}])
     assert str(raised.value).startswith("the results[1]")
     assert message in str(raised.value)
+
+
+def test_documents_with_scores_may_have_numbers_as_ids() -> None:
+    found = response({"answer": "Yes [2].", "retrieved": {7: 0.5, 12: 0.75}})
+    assert found.passages == (Passage("12", 1), Passage("7", 2))
+    assert found.sentences[0].cites == ("7",)

@@ -157,8 +157,8 @@ def _are_ids(retrieved: Iterable[Any]) -> bool:
 def _documents(retrieved: Any, where: str, strings_are_ids: bool) -> Iterator[tuple[str | None, str | None]]:
     """The id and the text of each document by rank, as far as they are known."""
     if isinstance(retrieved, Mapping):
-        for doc in sorted(retrieved, key=lambda doc: (retrieved[doc], doc), reverse=True):
-            yield doc, None
+        scores = [(score, as_text(doc, "id", where)) for doc, score in retrieved.items()]
+        yield from ((doc, None) for _, doc in sorted(scores, reverse=True))
         return
     for at, document in enumerate(retrieved):
         place = f"{where}, passage {at + 1}"
