@@ -22,6 +22,18 @@ def folder(tmp_path: Path) -> Path:
     [
         ("qrels run --master local[2]", "karat: --master is an option of Spark. Add --engine spark, or leave --master"),
         ("qrels run --order position", "karat: --order is an option of Spark. Add --engine spark, or leave --order"),
+        ("qrels run --per-query-path scores", "karat: --per-query-path is an option of Spark. Add --engine spark, or"),
+        (
+            "qrels run --engine spark --per-query-path scores --per-query",
+            "karat: --per-query needs the scores of every query, and with --per-query-path they stay in the folder.",
+        ),
+        (
+            "qrels run --engine spark --per-query-path scores --names asked",
+            "karat: with --per-query-path, measures are",
+        ),
+        ("qrels run --engine spark --per-query-path scores --sort AP", "karat: --sort orders several runs, and"),
+        ("qrels run --engine spark --per-query-path scores -o a.parquet", "karat: a.parquet: a Parquet file can"),
+        ("qrels run run --engine spark --per-query-path scores", "karat: --per-query-path takes one run. Evaluate one"),
         ("qrels run --engine ray", "karat: --engine='ray' is not one of local, spark"),
         ("qrels run --engine spark --explain q1", "karat: --explain needs documents in this process, and on Spark"),
         ("qrels run --engine spark --bounds", "karat: --bounds needs documents in this process, and on Spark they"),

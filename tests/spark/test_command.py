@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
 
+from karat import Scores
 from tests.end_to_end.in_process import run_here
 from tests.spark.test_documents import PAIRS
 
@@ -52,3 +57,60 @@ def test_an_error_on_spark_is_one_line_and_status_2(folder: Path, spark: SparkSe
         f'karat: {run}: the rows of a table on Spark have no order, which ties="input" needs.'
         " Name a column that gives the order: order= (--order). Or use another value of ties.\n"
     )
+
+
+def test_scores_that_executors_write_to_a_folder_are_printed_without_those_of_queries(
+    folder: Path, spark: SparkSession
+) -> None:
+    words: list[str | Path] = [
+        "evaluate",
+        folder / "truth.parquet",
+        folder / "bm25.parquet",
+        "-m",
+        "AP",
+        "-m",
+        "NumRet",
+    ]
+    locally = json.loads(run_here(folder, *words, "--format", "json").stdout)
+    words += ["--engine", "spark", "--per-query-path"]
+    table = run_here(folder, *words, folder / "one", "--ci")
+    assert table.returncode == 0, table.stderr
+    assert "20 queries, with 95% confidence intervals (normal approximation)\nnote: " in table.stdout
+    as_json = json.loads(run_here(folder, *words, folder / "two", "--format", "json").stdout)
+    assert as_json["means"] == locally["means"]
+    assert as_json == json.loads((folder / "two" / "_karat.json").read_text())
+    as_csv = run_here(folder, *words, folder / "three", "--format", "csv", "--ci")
+    assert as_csv.stdout.startswith("run,AP,NumRet,AP low,AP high,NumRet low,NumRet high\nbm25,")
+    assert as_csv.stderr.startswith("20 queries, with 95% confidence intervals (normal approximation)\nnote: ")
+    assert Scores.load(folder / "two").means == locally["means"]
+    again = run_here(folder, *words, folder / "one")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "this folder exists already" in again.stderr
+
+
+def test_without_java_the_command_says_what_to_install(folder: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = [
+        "evaluate",
+        folder / "truth.parquet",
+        folder / "bm25.parquet",
+        "--engine",
+        "spark",
+        "--master",
+        "local",
+    ]
+    (tmp_path / "empty").mkdir()
+    done = run_here(folder, *words, environment={"JAVA_HOME": str(tmp_path / "empty")})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"karat: Spark: JAVA_HOME is {tmp_path / 'empty'}, which contains no Java."
+        " Spark needs Java 17 or newer: install it, or set JAVA_HOME.\n"
+    )
+
+
+def test_without_a_master_that_of_the_configuration_is_used(tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.master local[3]\n")
+    code = "from karat.engines.spark.session import spark_session as session"
+    code += "\nwith session() as found: print(found.sparkContext.master)"
+    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("local[3]\n", "")

@@ -57,17 +57,21 @@ def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, *
     from karat.cli.plots import plot_file
     from karat.cli.requests import Request
     from karat.cli.slices import print_slices
-    from karat.cli.spark import scores_on_spark
+    from karat.cli.spark import print_stored, scores_on_spark, store_on_spark
     from karat.cli.systems import SystemFiles
     from karat.matching.matchers import matcher_of
     from karat.scores import SystemScores
 
     matcher_of(given["match"])
     _check_views(bounds, given)
-    check_engine({**given, "bounds": bounds})
-    output = Output.of(given, is_scores=not (bounds or given["by"]))
+    check_engine({**given, "bounds": bounds, "sort": sort})
+    is_stored = given["per_query_path"] is not None
+    output = Output.of(given, is_scores=not (bounds or given["by"] or is_stored))
     plotted = plot_file(given)
     request = Request.of(given)
+    if is_stored:
+        print_stored(store_on_spark([truth, *runs], request.evaluation, given), output)
+        return
     if given["engine"] == "spark":
         files = None
         systems = SystemScores(scores_on_spark([truth, *runs], request.evaluation, given))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -12,26 +13,38 @@ from karat.errors import KaratError, require
 from karat.options import Engine
 
 if TYPE_CHECKING:
+    from karat.cli.output import Output
     from karat.cli.systems import Evaluation
-    from karat.scores import Scores
+    from karat.scores import Scores, StoredScores
 
 _LOCALLY = "Evaluate the run without --engine spark, or leave {} out."
 # What these options show is not in the scores, and documents stay on the executors.
 _OF_DOCUMENTS = ("explain", "bounds", "report", "fields")
+_OF_SPARK = ("master", "order", "per_query_path")
+# What these options show is computed from the scores of every query.
+_OF_QUERIES = ("per_query", "by", "plot")
 
 
 def engine_options(function: Function) -> Function:
-    """`--engine`, and the options of an evaluation on Spark: `--master` and `--order`."""
+    """`--engine`, and the options of an evaluation on Spark: `--master`, `--order` and `--per-query-path`."""
     engine = choice_option(
         "engine", get_args(Engine), "local", "Evaluate in this process, or on Spark, which then reads the files."
     )
     master = click.option(
-        "--master", metavar="URL", help="The cluster of --engine spark. By default local[*], which is this machine."
+        "--master",
+        metavar="URL",
+        help="The cluster of --engine spark. By default, that of spark-submit or of Spark's configuration, or this"
+        " machine: local[*].",
     )
     order = click.option(
         "--order", metavar="COLUMN", help="With --engine spark: the column that gives the order of a run's rows."
     )
-    return engine(master(order(function)))
+    folder = click.option(
+        "--per-query-path",
+        metavar="FOLDER",
+        help="With --engine spark: write the scores of every query to this new folder, from the executors.",
+    )
+    return engine(master(order(folder(function))))
 
 
 def check_engine(given: Mapping[str, Any]) -> None:
@@ -44,14 +57,55 @@ def check_engine(given: Mapping[str, Any]) -> None:
                 raise KaratError(what, hint=_LOCALLY.format(name))
         for option in ("corpus", "verdicts"):
             require(not given[option], f"--{option} is not supported on Spark", _LOCALLY.format(f"--{option}"))
+        if given["per_query_path"] is not None:
+            _check_stored(given)
         return
-    for name in ("master", "order"):
-        require(given[name] is None, f"--{name} is an option of Spark", f"Add --engine spark, or leave --{name} out.")
+    for option in _OF_SPARK:
+        name = _spelled(option)
+        require(given[option] is None, f"{name} is an option of Spark", f"Add --engine spark, or leave {name} out.")
+
+
+def _check_stored(given: Mapping[str, Any]) -> None:
+    """Reject what needs the scores of every query in this process."""
+    for option in (each for each in _OF_QUERIES if given[each]):
+        what = f"{_spelled(option)} needs the scores of every query, and with --per-query-path they stay in the folder"
+        raise KaratError(what, hint=f"Leave {_spelled(option)} out. `karat compare` and `karat gate` read the folder.")
+    what = "with --per-query-path, measures are named as karat names them"
+    require(given["names"] == "canonical", what, "Leave --names out.")
+    require(given["sort"] is None, "--sort orders several runs, and --per-query-path takes one", "Leave --sort out.")
+
+
+def _spelled(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
 
 
 def scores_on_spark(paths: Sequence[str], evaluation: Evaluation, given: Mapping[str, Any]) -> dict[str, Scores]:
     """The scores of each run, which are evaluated one after the other against the ground truth, the first path."""
     from karat.engines import spark
+
+    with _evaluating(paths, evaluation, given) as (truth, runs, arguments):
+        return {name: spark.evaluate(truth, run, name=name, **arguments) for name, run in runs.items()}
+
+
+def store_on_spark(paths: Sequence[str], evaluation: Evaluation, given: Mapping[str, Any]) -> StoredScores:
+    """The scores of one run, whose values per query are written to the folder of `--per-query-path`."""
+    from karat.engines import spark
+
+    hint = "Evaluate one run after the other, each with a folder of its own."
+    require(len(paths) < 3, "--per-query-path takes one run", hint)
+    with _evaluating(paths, evaluation, given) as (truth, runs, arguments):
+        ((name, run),) = runs.items()
+        stored: StoredScores = spark.evaluate(
+            truth, run, name=name, per_query_path=given["per_query_path"], **arguments
+        )
+        return stored
+
+
+@contextmanager
+def _evaluating(
+    paths: Sequence[str], evaluation: Evaluation, given: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, str], Any]]:
+    """The ground truth, the runs by name, and the other arguments of evaluations in a session of Spark."""
     from karat.engines.spark.session import spark_session
     from karat.evaluation import DEFAULT_MEASURES, select_measures
     from karat.sources.beir import is_data_set, qrels_of_split
@@ -66,14 +120,29 @@ def scores_on_spark(paths: Sequence[str], evaluation: Evaluation, given: Mapping
     require("-" not in paths, "standard input cannot be read by Spark", "Save it as a file.")
     if inputs.split is not None or is_data_set(truth):
         truth = qrels_of_split(truth, inputs.split)
-    arguments: Any = dict(evaluation.options)
+    arguments: Any = {**evaluation.options, "measures": measures, "order": given["order"], "progress": True}
     arguments |= {f"{side}_columns": inputs.columns.get(side) for side in ("truth", "run")}
     arguments |= {f"{side}_format": inputs.formats.get(side) for side in ("truth", "run")}
     with spark_session(master=given["master"]) as session:
+        yield truth, dict(zip(run_names(runs), runs, strict=True)), {**arguments, "session": session}
+
+
+def print_stored(stored: StoredScores, output: Output) -> None:
+    """Print the means and intervals of scores whose values per query are in a folder."""
+    from karat.cli.output import print_report
+
+    def row() -> dict[str, object]:
+        intervals = {} if output.level is None else stored.intervals(output.level)
+        ends = {name: found or (None, None) for name, found in intervals.items()}
         return {
-            name: spark.evaluate(
-                truth, run, measures, order=given["order"], session=session,
-                progress=True, name=name, **arguments,
-            )
-            for name, run in zip(run_names(runs), runs, strict=True)
-        }  # fmt: skip
+            "run": stored.name,
+            **stored.means,
+            **{
+                f"{name} {end}": value
+                for name, both in ends.items()
+                for end, value in zip(("low", "high"), both, strict=True)
+            },
+        }
+
+    table = stored.table(output.level, output.decimals)
+    print_report(output, [table], document=stored.to_dict, rows=lambda: [row()])

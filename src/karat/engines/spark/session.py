@@ -30,7 +30,9 @@ _SECONDS = 0.2  # between two looks at the progress
 def spark_session(session: Any = None, *sources: Any, master: str | None = None) -> Iterator[SparkSession]:
     """The session that is given, that of the DataFrames among the sources, the active one, or a new one.
 
-    A new session is stopped at the end, and writes nothing to the terminal; other sessions stay as they are.
+    Without `master`, that of a new session is Spark's own setting (of spark-submit, or spark.master in the folder
+    SPARK_CONF_DIR), or else all cores of this machine. A new session is stopped at the end, and writes nothing to the
+    terminal; other sessions stay as they are.
     """
     check_installed()
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +43,7 @@ def spark_session(session: Any = None, *sources: Any, master: str | None = None)
         yield found
         return
     with quiet():
-        created = _new_session(master or "local[*]")
+        created = _new_session(master)
     try:
         yield created
     finally:
@@ -123,25 +125,30 @@ def _context(session: SparkSession) -> Any:
         return None
 
 
-def _new_session(master: str) -> SparkSession:
+def _new_session(master: str | None) -> SparkSession:
     _check_java()
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    if master.startswith("local"):  # the executors of a cluster have a Python of their own
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    conf = SparkConf().setMaster(master).setAppName("karat")
+    conf = SparkConf().setAppName("karat")
     conf.setAll([("spark.ui.enabled", "false"), ("spark.ui.showConsoleProgress", "false")])
+    if master:
+        conf.setMaster(master)
     with tempfile.TemporaryFile() as log:
         try:
             # A process has one Java process, which outlives its sessions. Its log is nothing for the terminal.
             gateway = SparkContext._gateway or launch_gateway(conf, {"stderr": log})
-            return SparkSession(SparkContext(conf=conf, gateway=gateway))
+            # Java knows Spark's settings, and sets local[*] where they name no master.
+            master = master or str(SparkConf(_jvm=gateway.jvm).get("spark.master", "local[*]"))
+            if master.startswith("local"):  # the executors of a cluster have a Python of their own
+                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            return SparkSession(SparkContext(conf=conf.setMaster(master), gateway=gateway))
         except Exception as error:
             log.seek(0)
             what = _reason(error, log.read().decode("utf-8", "replace"))
-            raise KaratError(f"Spark cannot be started with master {shown(master)}: {what}") from None
+            with_master = f" with master {shown(master)}" if master else ""
+            raise KaratError(f"Spark cannot be started{with_master}: {what}") from None
 
 
 def _reason(error: Exception, log: str) -> str:
