@@ -228,3 +228,24 @@ def test_what_needs_an_order_of_rows_or_more_than_ids_is_refused(spark: SparkSes
     assert "contains only ids" in check(spark, PAIRS, FEW, match="chunk")
     with pytest.raises(KaratError, match="buckets=0 is not a number of buckets"):
         on_spark.evaluate(golds, found, FEW, buckets=0)
+
+
+def test_of_several_matches_the_first_by_id_is_credited_or_the_first_in_the_order_of_the_ground_truth(
+    spark: SparkSession,
+) -> None:
+    # a_1_2 matches both judged documents, a_3 only a: what a_1_2 is credited with decides about a_3.
+    rows = [(query, doc, 1, -at) for query in ("q", "r") for at, doc in enumerate(("a", "a_1"))]
+    truth = spark.createDataFrame(rows, ["query", "doc", "grade", "position"])
+    run = spark.createDataFrame([(q, doc, score) for q in ("q", "r") for doc, score in (("a_1_2", 2.0), ("a_3", 1.0))],
+                                ["query", "doc", "score"])  # fmt: skip
+    found = {
+        order: on_spark.evaluate(truth, run, "AP", match="prefix(separator=_)", truth_order=order, buckets=2)
+        for order in (None, "position")
+    }
+    golds, retrieved = pa.Table.from_pylist(truth.toArrow().to_pylist()), run.toArrow()
+    local = {
+        order: karat.evaluate(golds.sort_by(order), retrieved, "AP", match="prefix(separator=_)")
+        for order in ("doc", "position")
+    }
+    assert found[None].per_query == local["doc"].per_query != local["position"].per_query
+    assert found["position"].per_query == local["position"].per_query

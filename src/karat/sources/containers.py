@@ -93,6 +93,18 @@ class Truth:
             notes=self.notes,
         )
 
+    def in_order_of_keys(self) -> Truth:
+        """This ground truth, which has no labels, with the documents of each query in the order of their keys."""
+        queries = range(len(self.queries))
+        order = [gold for query in queries for gold in sorted(self.golds(query), key=self.docs.__getitem__)]
+        return replace(
+            self,
+            docs=[self.docs[gold] for gold in order],
+            grades=self.grades[order],
+            scores=self.scores[order] if isinstance(self.scores, np.ndarray) else self.scores,
+            documents=None if self.documents is None else [self.documents[gold] for gold in order],
+        )
+
     @cached_property
     def row_index(self) -> RowIndex:
         """The judged documents by their hashes, to look them up in a table."""

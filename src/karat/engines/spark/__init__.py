@@ -31,6 +31,7 @@ class SparkOptions(EvaluationOptions, total=False):
     truth_format: str | None
     run_format: str | None
     order: str | None
+    truth_order: str | None
     buckets: int | None
     session: SparkSession | None
     progress: bool
@@ -69,6 +70,7 @@ def evaluate(
     truth_format: str | None = None,
     run_format: str | None = None,
     order: str | None = None,
+    truth_order: str | None = None,
     buckets: int | None = None,
     per_query_path: str | os.PathLike[str] | None = None,
     session: SparkSession | None = None,
@@ -84,6 +86,8 @@ def evaluate(
     `verdicts` and `by`, and:
 
     - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs.
+    - `truth_order`: a column of the ground truth that gives the order of its rows. Without it, a document that matches
+      several judged documents of the same grade is credited with the first of them by id.
     - `buckets`: the number of buckets of queries; by default so many that each has about a million rows.
     - `per_query_path`: a new folder that the scores of every query are written to, from the executors. The result is
       then a `StoredScores`: the means, and intervals by the normal approximation; its `load()` reads the folder.
@@ -94,7 +98,8 @@ def evaluate(
     selected = select_measures(measures, settings["rel"])
     check_text("name", name)
     check_reading(ReadingOptions(truth_columns, run_columns, truth_format, run_format), None)
-    order is None or check_text("order", order)
+    for option, column in (("order", order), ("truth_order", truth_order)):
+        column is None or check_text(option, column)
     number = None if buckets is None else as_count(buckets, 1)
     require(buckets is None or number, f"buckets={shown(buckets)} is not a number of buckets", "Pass 1 or more.")
     show_progress = check_switch("progress", progress)
@@ -107,7 +112,7 @@ def evaluate(
         from karat.engines.spark.inputs import spark_table
         from karat.engines.spark.stored import scores_of_buckets
 
-        judgments = spark_table(truth, "truth", truth_columns, truth_format, session=spark)
+        judgments = spark_table(truth, "truth", truth_columns, truth_format, session=spark, order=truth_order)
         retrieved = spark_table(run, "run", run_columns, run_format, name, spark, order)
         evaluation = DocumentEvaluation(judgments, retrieved, selected, settings, matching, name)
         work = evaluation.buckets(number, show_progress)

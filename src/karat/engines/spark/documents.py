@@ -18,7 +18,7 @@ from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.documents import JudgedDocuments, check_facts, need_spans, scores_of_documents
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.reading import ReadingOptions
-from karat.matching.matchers import Matcher
+from karat.matching.matchers import Matcher, Same
 from karat.registry import Measure
 from karat.registry.selection import Selection
 from karat.scores import Scores
@@ -35,10 +35,12 @@ class TableToRead(NamedTuple):
 
     name: str
     columns: Mapping[str, str]
+    has_order: bool
+    """whether the documents of a query have an order"""
 
     @classmethod
     def of(cls, table: SparkTable) -> TableToRead:
-        return cls(table.name, dict(table.columns))
+        return cls(table.name, dict(table.columns), table.by_query or table.order is not None)
 
 
 class BucketFacts(NamedTuple):
@@ -90,7 +92,9 @@ class DocumentWork:
             return Truth((), np.zeros(1, np.int64), [], np.empty(0))
         if as_spans:
             return table
-        return read_truth(table, columns=self.truth.columns, key=self.matcher.gold_key, name=self.truth.name)
+        truth = read_truth(table, columns=self.truth.columns, key=self.matcher.gold_key, name=self.truth.name)
+        # Of several judged documents of the same grade that a document matches, the first is credited.
+        return truth if self.truth.has_order or isinstance(self.matcher, Same) else truth.in_order_of_keys()
 
 
 @dataclass(frozen=True)
