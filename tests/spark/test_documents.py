@@ -219,6 +219,11 @@ def test_a_measure_that_was_registered_on_the_driver_is_known_to_executors(spark
     check(spark, PAIRS, ["HalfIfFirst(rel=2)", "first_half(judged_only=true)", "AP"])
 
 
+def test_a_run_with_ranks_has_one_note_on_its_columns(spark: SparkSession) -> None:
+    run = pa.table({"qid": [f"q{q}" for q in range(5)], "doc": ["d1"] * 5, "rank": [1] * 5})
+    check(spark, (PAIRS[0], run), FEW, buckets=3)
+
+
 def test_what_needs_an_order_of_rows_or_more_than_ids_is_refused(spark: SparkSession) -> None:
     golds, found = frames(spark, PAIRS)
     with pytest.raises(

@@ -268,3 +268,23 @@ def test_documents_with_metadata_and_mappings_are_evaluated_as_locally(spark: Sp
     grades = spark.createDataFrame([("q", {"a": 1, "b": 0})], "query string, doc map<string,int>")
     scores = spark.createDataFrame([("q", {"b": 1.0, "a": 0.5})], "query string, doc map<string,double>")
     assert evaluate(grades, scores, "RR", buckets=2)["RR"] == 0.5
+
+
+def test_settings_of_the_session_change_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    truth = spark.createDataFrame([("q1", "d1", 1), ("2", "d1", 2)], "query string, doc string, grade int")
+    (tmp_path / "run.trec").write_bytes(FILES_TO_EVALUATE["run.trec"])
+    settings = {
+        "spark.sql.execution.arrow.useLargeVarTypes": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.caseSensitive": "true",
+    }
+    before = {name: spark.conf.get(name) for name in settings}
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        assert evaluate(truth, tmp_path / "run.trec", "RR", buckets=2)["RR"] == 0.5
+        assert {name: spark.conf.get(name) for name in settings} == settings
+    finally:
+        for name, given in before.items():
+            spark.conf.set(name, str(given))

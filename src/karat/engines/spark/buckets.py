@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from karat.arguments import as_count
 from karat.engines.spark.session import job_progress, quiet
-from karat.engines.spark.shipping import error_from, failure
+from karat.engines.spark.shipping import error_from, failure, large_types
 from karat.engines.spark.tables import SparkTable, check_case
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
 from karat.errors import KaratError, shown
@@ -138,10 +138,11 @@ class Buckets:
         n = self.number or min(max(1, *(math.ceil(_size(each) / LARGE) for each in self.tables)), _MOST_BUCKETS)
         groups = [_bucketed(table, n).groupBy(BUCKET) for table in self.tables]
         schema = ", ".join(f"{name} {kind}" for name, kind in self.work.columns().items())
+        function = replace(self.work, large_types=large_types(self.tables[0].frame.sparkSession)).function()
         with quiet():
             if len(groups) == 1:
-                return groups[0].applyInArrow(self.work.function(), schema)
-            return groups[0].cogroup(groups[1]).applyInArrow(self.work.function(), schema)
+                return groups[0].applyInArrow(function, schema)
+            return groups[0].cogroup(groups[1]).applyInArrow(function, schema)
 
     def _facts(self, results: pa.Table) -> tuple[list[Any], tuple[Finding, ...]]:
         """The facts about the buckets; the error of the first bucket that has one."""

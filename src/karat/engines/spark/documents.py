@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from karat.scores import Scores
 from karat.sources import Truth, read_truth, require_truth
 from karat.sources.files import DescribedFile
 from karat.sources.mappings import check_matched_by_id
+from karat.sources.numeric_ids import NumericIdsNote
 
 Digests = Mapping[str, Mapping[str, str]]
 """the digests of the ground truth, by kind and query"""
@@ -166,6 +167,11 @@ class DocumentEvaluation:
         check_facts(facts, self.matching.matcher, self.settings["missing"], self.run.name)
         return replace(
             facts,
-            truth_notes=tuple(dict.fromkeys((*self.truth.notes, *facts.truth_notes))),
-            run_notes=tuple(dict.fromkeys((*self.run.notes, *facts.run_notes))),
+            truth_notes=_with_numeric_ids(self.truth.notes, facts.truth_notes),
+            run_notes=_with_numeric_ids(self.run.notes, facts.run_notes),
         )
+
+
+def _with_numeric_ids(notes: Sequence[str], of_buckets: Iterable[str]) -> tuple[str, ...]:
+    """The notes on a table, with those on its ids, which only the executors see: their others repeat parts of these."""
+    return (*notes, *(note for note in of_buckets if isinstance(note, NumericIdsNote) and note not in notes))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from karat.documents.ids import identifier
 from karat.engines.spark.line_records import LINE, joined, named_file, place_of_line, show_lines
-from karat.engines.spark.shipping import error_text
+from karat.engines.spark.shipping import arrow_type, error_text
 from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError, shown
 from karat.files.delimited_text import parsed_rows, row_error
@@ -54,6 +54,8 @@ class LineReader:
     """the first line of every file"""
     hint: str = ""
     """added to errors"""
+    large_types: bool = False
+    """whether Spark wants texts whose bytes are counted in 64 bits"""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of an Arrow table for each batch of lines; after an error, no more."""
@@ -82,8 +84,9 @@ class LineReader:
                     yield BlockOfLines(memoryview(joined(lines)), InputFile(_name(file)), 0)
 
     def _with_error(self, batch: pa.RecordBatch, error: str | None) -> pa.RecordBatch:
-        errors = pa.array([error] * len(batch), pa.string())
-        return pa.RecordBatch.from_arrays([*batch.columns, errors], names=[*batch.schema.names, ROW_ERROR])
+        columns = [*batch.columns, pa.array([error] * len(batch), pa.string())]
+        columns = [column.cast(arrow_type(column.type, self.large_types)) for column in columns]
+        return pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, ROW_ERROR])
 
 
 def _name(file: str) -> str:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 import karat
 from karat.errors import KaratError, KaratTypeError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _JAVA_CLASS = re.compile(r"^[a-z]\w*(\.\w+)+: ")
 _MARK = "KaratError in an executor: "
@@ -48,6 +53,16 @@ def for_executors(function: Callable[..., Any]) -> Callable[..., Any]:
         return pickle.loads(pickled)(*arguments)  # noqa: S301  # the driver sent it
 
     return call
+
+
+def large_types(session: SparkSession) -> bool:
+    """Whether a session has Arrow count the bytes of texts in 64 bits: then it refuses what comes back otherwise."""
+    return session.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
+
+
+def arrow_type(kind: pa.DataType, large: bool) -> pa.DataType:
+    """The type of a column that an executor returns."""
+    return {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(kind, kind) if large else kind
 
 
 def error_text(error: KaratError) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,7 +27,7 @@ from karat.engines.spark.lines import (
     undecided_guard,
     with_queries,
 )
-from karat.engines.spark.shipping import error_from, failure, for_executors
+from karat.engines.spark.shipping import error_from, failure, for_executors, large_types
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError
@@ -100,6 +101,7 @@ def _lines(files: SparkFiles, reader: LineReader, session: SparkSession) -> Data
 
 def _read(lines: DataFrame, reader: LineReader) -> DataFrame:
     columns = [f"{field.name} {_TYPES[field.type]}" for field in reader.schema]
+    reader = replace(reader, large_types=large_types(lines.sparkSession))
     return lines.mapInArrow(for_executors(reader), ", ".join([*columns, f"{ROW_ERROR} string"]))
 
 

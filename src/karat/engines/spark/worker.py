@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from karat.engines.spark.line_records import RecordsInLines
 from karat.engines.spark.places import id_text, name_queries
-from karat.engines.spark.shipping import error_from, error_text, for_executors
+from karat.engines.spark.shipping import arrow_type, error_from, error_text, for_executors
 from karat.errors import KaratError
 from karat.judged import Floats
 
@@ -68,6 +68,8 @@ class BucketWork:
     values: tuple[str, ...]
     texts: tuple[str, ...]
     large: int = LARGE
+    large_types: bool = False
+    """whether Spark wants texts whose bytes are counted in 64 bits"""
 
     def function(self) -> Callable[..., pa.Table]:
         """The function that Spark calls for each bucket, with its number and its tables."""
@@ -140,7 +142,9 @@ class BucketWork:
 
     def _rows(self, n: int, columns: Mapping[str, Any]) -> pa.Table:
         arrays = {
-            name: pa.array(columns.get(name, [None] * n), _ARROW[kind], from_pandas=True)  # NaN becomes null
+            name: pa.array(
+                columns.get(name, [None] * n), arrow_type(_ARROW[kind], self.large_types), from_pandas=True
+            )  # NaN becomes null
             for name, kind in self.columns().items()
         }
         return pa.table(arrays)
