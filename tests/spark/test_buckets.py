@@ -25,6 +25,7 @@ from tests.spark.toy_work import (
     buckets_of,
     dies_at_first,
     fails_at_first,
+    partition,
     refuses,
     sums,
     sums_of,
@@ -42,6 +43,11 @@ HOSTILE = ["", "\0", "a\0b", "7", "007", "7.0", "ä", "a\u0308", "😀", "q" * 1
 def test_the_number_of_buckets_and_partitions_does_not_matter(spark: SparkSession, buckets: int | None) -> None:
     left, right = table_of(spark, LEFT), table_of(spark, RIGHT)
     assert_sums(buckets_of(sums, left, right, buckets=buckets).collect(), LEFT, RIGHT)
+
+
+def test_each_bucket_has_a_partition_of_its_own(spark: SparkSession) -> None:
+    found = buckets_of(partition, table_of(spark, LEFT), table_of(spark, RIGHT), buckets=5).collect()
+    assert found.facts == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(("left", "right"), [(LEFT, []), ([], RIGHT), ([], [])], ids=["right", "left", "both"])

@@ -26,6 +26,8 @@ def test_a_session_that_is_there_is_used_and_stays(spark: SparkSession) -> None:
         with spark_session(given, *sources) as found:
             assert found is expected
     assert frame.count() == 1
+    with pytest.raises(KaratError, match="session='local' is not a session of Spark"), spark_session("local"):
+        pass
 
 
 def test_without_java_an_error_says_so(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

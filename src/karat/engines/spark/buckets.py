@@ -161,7 +161,10 @@ def _bucketed(table: SparkTable, n: int) -> DataFrame:
     from pyspark.sql import functions as F
 
     bucket = F.pmod(F.xxhash64(table.key), F.lit(n)).cast("int")
-    return table.frame.withColumn(BUCKET, bucket).repartition(min(n, _MOST_PARTITIONS), BUCKET)
+    frame, partitions = table.frame.withColumn(BUCKET, bucket), min(n, _MOST_PARTITIONS)
+    if hasattr(frame, "repartitionById"):  # since Spark 4.1: a partition per bucket, so that no core waits for another
+        return frame.repartitionById(partitions, F.col(BUCKET))
+    return frame.repartition(partitions, BUCKET)
 
 
 def _with_bucket(table: pa.Table) -> pa.Table:

@@ -37,6 +37,8 @@ def spark_session(session: Any = None, *sources: Any, master: str | None = None)
     check_installed()
     from pyspark.sql import DataFrame, SparkSession
 
+    if session is not None and not hasattr(session, "createDataFrame"):
+        raise KaratError(f"session={shown(session)} is not a session of Spark", hint="Pass a SparkSession.")
     of_frames = [source.sparkSession for source in sources if isinstance(source, DataFrame)]
     found = session or next(iter(of_frames), None) or (None if master else SparkSession.getActiveSession())
     if found is not None:

@@ -57,7 +57,7 @@ def for_executors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def large_types(session: SparkSession) -> bool:
     """Whether a session has Arrow count the bytes of texts in 64 bits: then it refuses what comes back otherwise."""
-    return session.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
+    return str(session.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")) == "true"
 
 
 def arrow_type(kind: pa.DataType, large: bool) -> pa.DataType:
