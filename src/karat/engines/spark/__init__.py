@@ -6,10 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Unpack, overload
 
-from karat.arguments import as_count, check_switch, check_text
+from karat.arguments import check_switch, check_text
 from karat.engines.spark.answers import evaluate_answers
 from karat.engines.spark.verdicts import evaluate_verdicts
-from karat.errors import require, shown
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.reading import ReadingOptions, check_reading
 from karat.matching.matchers import matcher_of
@@ -100,8 +99,6 @@ def evaluate(
     check_reading(ReadingOptions(truth_columns, run_columns, truth_format, run_format), None)
     for option, column in (("order", order), ("truth_order", truth_order)):
         column is None or check_text(option, column)
-    number = None if buckets is None else as_count(buckets, 1)
-    require(buckets is None or number, f"buckets={shown(buckets)} is not a number of buckets", "Pass 1 or more.")
     show_progress = check_switch("progress", progress)
     matching = CorpusMatcher(matcher_of(settings["match"]))
 
@@ -115,5 +112,5 @@ def evaluate(
         judgments = spark_table(truth, "truth", truth_columns, truth_format, session=spark, order=truth_order)
         retrieved = spark_table(run, "run", run_columns, run_format, name, spark, order)
         evaluation = DocumentEvaluation(judgments, retrieved, selected, settings, matching, name)
-        work = evaluation.buckets(number, show_progress)
+        work = evaluation.buckets(buckets, show_progress)
         return scores_of_buckets(work, evaluation.scores, per_query_path)

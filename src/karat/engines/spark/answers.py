@@ -12,7 +12,7 @@ from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
 from karat.engines.spark.inputs import spark_table
 from karat.engines.spark.measures import portable
 from karat.engines.spark.session import spark_session
-from karat.engines.spark.stored import store_scores
+from karat.engines.spark.stored import scores_of_buckets
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
 from karat.evaluation.answer_facts import AnswerFacts
@@ -68,11 +68,7 @@ def evaluate_answers(  # type: ignore[misc]  # the overloads do not repeat the a
         predicted = spark_table(predictions, "answer", fields, name=name, session=spark)
         evaluation = AnswerEvaluation(golds, predicted, selected, missing, name)
         work = evaluation.buckets(buckets, show_progress)
-        return (
-            evaluation.scores(work.collect())
-            if per_query_path is None
-            else store_scores(work, per_query_path, evaluation.scores)
-        )
+        return scores_of_buckets(work, evaluation.scores, per_query_path)
 
 
 class AnswersOfBucket(NamedTuple):

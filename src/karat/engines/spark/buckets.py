@@ -65,7 +65,8 @@ def in_buckets(
     A query is in the bucket that a hash of its id gives, so that all its rows, of both tables, are in the same one.
     Nothing is computed before `collect` or `write` of the result is called.
     """
-    if buckets is not None and as_count(buckets, 1, _MOST_BUCKETS) is None:
+    number = None if buckets is None else as_count(buckets, 1, _MOST_BUCKETS)
+    if number is None and buckets is not None:
         hint = f"Pass a whole number from 1 to {_MOST_BUCKETS:,}; without it, the number of rows decides."
         raise KaratError(f"buckets={shown(buckets)} is not a number of buckets", hint=hint)
     tables = (left,) if right is None else (left, right)
@@ -79,7 +80,7 @@ def in_buckets(
         )
         for table in tables
     )
-    return Buckets(tables, BucketWork(work, sides, tuple(values), tuple(texts)), buckets, progress)
+    return Buckets(tables, BucketWork(work, sides, tuple(values), tuple(texts)), number, progress)
 
 
 @dataclass(frozen=True)
