@@ -37,6 +37,10 @@ def folder(tmp_path: Path) -> Path:
         ("qrels run --engine ray", "karat: --engine='ray' is not one of local, spark"),
         ("qrels run --engine spark --explain q1", "karat: --explain needs documents in this process, and on Spark"),
         ("qrels run --engine spark --bounds", "karat: --bounds needs documents in this process, and on Spark they"),
+        (
+            "qrels run --engine spark --by relevant",
+            "karat: --by relevant needs documents in this process, and on Spark",
+        ),
         ("qrels run --engine spark --report r.html", "karat: --report needs documents in this process, and on Spark"),
         ("qrels run --engine spark --field query=id", "karat: --field needs documents in this process, and on Spark"),
         ("qrels run --engine spark --verdicts run", "karat: --verdicts is not supported on Spark. Evaluate the run"),

@@ -117,7 +117,7 @@ def test_an_error_names_the_question(spark: SparkSession) -> None:
     with pytest.raises(karat.KaratError) as error:
         evaluate_answers(frame(spark, golds), frame(spark, twice), buckets=2)
     assert (error.value.what, error.value.where) == (
-        "question 'q2' was already in the predictions, query q2",
+        "question 'q2' is there twice",
         "the predictions, query q2",
     )
 

@@ -192,7 +192,7 @@ def test_rows_that_the_driver_does_not_find_are_an_error(
     ("path", "message"),
     {
         "nowhere://bucket/one": r'nowhere://bucket/one: cannot be written: .*No FileSystem for scheme "nowhere"',
-        "/proc/one": r"^Spark: .*/proc/one",
+        "/proc/one": r"^/proc/one: cannot be written: .*/proc/one",
         "a:b": "^a:b: cannot be written: ",
         "": "^per_query_path is empty",
     }.items(),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LOCALLY = "Evaluate the run without --engine spark, or leave {} out."
 # What these options show is not in the scores, and documents stay on the executors.
-_OF_DOCUMENTS = ("explain", "bounds", "report", "fields")
+_OF_DOCUMENTS = ("explain", "bounds", "report", "fields", "by")
 _OF_SPARK = ("master", "order", "per_query_path")
 # What these options show is computed from the scores of every query.
 _OF_QUERIES = ("per_query", "by", "plot")
@@ -51,8 +51,8 @@ def check_engine(given: Mapping[str, Any]) -> None:
     """Reject options that do not fit the engine."""
     if given["engine"] == "spark":
         for option in _OF_DOCUMENTS:
-            if given[option]:
-                name = "--field" if option == "fields" else f"--{option}"
+            if given[option] if option != "by" else given[option] == "relevant":
+                name = {"fields": "--field", "by": "--by relevant"}.get(option, f"--{option}")
                 what = f"{name} needs documents in this process, and on Spark they stay in the executors"
                 raise KaratError(what, hint=_LOCALLY.format(name))
         for option in ("corpus", "verdicts"):

@@ -71,7 +71,7 @@ def _table_of_path(
         return replace(table, notes=(*found.notes, *table.notes), empty_error=empty)
     if found.format == "feather" or (found.format == "json" and role != "verdicts"):
         raise not_read(files.name, found.format)
-    what = f"the lines of {IN_PROSE[found.format]} have no column that could give their order"
+    what = f"the order of rows is not read from {IN_PROSE[found.format]} on Spark"
     require(order is None, what, "Write the table as Parquet, or pass a DataFrame.", where=files.name)
     return table_of_text(files, found, role, columns, session)
 

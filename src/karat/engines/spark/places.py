@@ -25,6 +25,9 @@ def name_queries(error: KaratError, names: Sequence[str], tables: Sequence[pa.Ta
         places = re.compile(rf"(?<!\w)({re.escape(name)}(?:, column .*?)?), rows? (\d+)(?: and (\d+))?{_COUNTED}")
         error.what = places.sub(rows, error.what)
         error.where = places.sub(rows, error.where) if error.where else None
+    before = f" was already in {error.where}"
+    if error.what.endswith(before):  # two rows of the same query, which have no other name
+        error.what = f"{error.what.removesuffix(before)} is there twice"
 
 
 def _in_queries(table: pa.Table, query: str, place: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -44,12 +45,13 @@ def spark_session(session: Any = None, *sources: Any, master: str | None = None)
     if found is not None:
         yield found
         return
-    with quiet():
-        created = _new_session(master)
-    try:
-        yield created
-    finally:
-        created.stop()
+    with _without_log_of_py4j():
+        with quiet():
+            created = _new_session(master)
+        try:
+            yield created
+        finally:
+            created.stop()
 
 
 def check_installed() -> None:
@@ -74,6 +76,23 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
+def _without_log_of_py4j() -> Iterator[None]:
+    """Without the traces that py4j writes, also to the root logger, if Ctrl-C interrupts a call of Java."""
+
+    def of_others(record: logging.LogRecord) -> bool:
+        return record.module not in ("java_gateway", "clientserver")
+
+    loggers = [logging.getLogger(), logging.getLogger("py4j.clientserver")]
+    for logger in loggers:
+        logger.addFilter(of_others)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(of_others)
+
+
+@contextmanager
 def job_progress(session: SparkSession, wanted: bool) -> Iterator[None]:
     """Show the progress of the jobs that are started meanwhile, as tasks, on a terminal."""
     context = _context(session) if wanted else None
@@ -86,7 +105,9 @@ def job_progress(session: SparkSession, wanted: bool) -> Iterator[None]:
             return
         with _job_group(context) as group:
             ended = threading.Event()
-            thread = threading.Thread(target=_poll, args=(context.statusTracker(), group, show, ended), daemon=True)
+            tracker = context.statusTracker()
+            before = set(tracker.getJobIdsForGroup(group))
+            thread = threading.Thread(target=_poll, args=(tracker, group, before, show, ended), daemon=True)
             thread.start()
             try:
                 yield
@@ -95,8 +116,7 @@ def job_progress(session: SparkSession, wanted: bool) -> Iterator[None]:
                 thread.join()
 
 
-def _poll(tracker: Any, group: str, show: ShowProgress, ended: threading.Event) -> None:
-    before = set(tracker.getJobIdsForGroup(group))
+def _poll(tracker: Any, group: str, before: set[int], show: ShowProgress, ended: threading.Event) -> None:
     while not ended.wait(_SECONDS):
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group) if job not in before]
         stages = {stage for job in jobs if job for stage in job.stageIds}
