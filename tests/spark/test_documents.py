@@ -224,6 +224,44 @@ def test_a_run_with_ranks_has_one_note_on_its_columns(spark: SparkSession) -> No
     check(spark, (PAIRS[0], run), FEW, buckets=3)
 
 
+@pytest.mark.parametrize(
+    ("buckets", "match"),
+    [(1, "chunk"), (5, "content(normalize=case)"), (5, "fuzzy(threshold=85)"), (5, "overlap(threshold=0.4)")],
+)
+def test_texts_of_a_corpus_are_matched_as_locally(spark: SparkSession, buckets: int, match: str) -> None:
+    ids = sorted({*PAIRS[0]["doc"].to_pylist(), *PAIRS[1]["doc"].to_pylist(), "unknown"})
+    draw = random.Random(5)
+    texts = [" ".join(WORDS[start : start + 4]) for start in (draw.randrange(8) for _ in ids)]
+    texts[::7] = ["\u2003"] * len(texts[::7])
+    corpus = pa.table({"docno": ids, "body": texts, "title": ["" if at % 2 else "Gold" for at in range(len(ids))]})
+    corpus = corpus.slice(3)
+    golds, run = PAIRS
+    tables = golds.append_column("position", pa.array(range(len(golds)))), run
+    expected = outcome(lambda: karat.evaluate(*tables, FEW, match=match, corpus=corpus))
+    assert not isinstance(expected, str), expected
+    found, on_it = frames(spark, tables), spark.createDataFrame(corpus)
+    given: Any = {"match": match, "corpus": on_it, "buckets": buckets, "truth_order": "position"}
+    assert outcome(lambda: on_spark.evaluate(*found, FEW, **given)) == expected
+
+
+def test_a_corpus_that_does_not_fit_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    found = frames(spark, PAIRS)
+    of_others = pa.table({"_id": ["x"], "text": ["gold"]})
+    twice = pa.table({"_id": ["d1", "d1"], "text": ["gold", "iron"]})
+    expected = outcome(lambda: karat.evaluate(*PAIRS, FEW, match="chunk", corpus=of_others))
+    given: Any = {"match": "chunk", "buckets": 2}
+    assert outcome(lambda: on_spark.evaluate(*found, FEW, corpus=spark.createDataFrame(of_others), **given)) == expected
+    with pytest.raises(KaratError, match=r"the corpus: document 'd1' has several texts\. Give each"):
+        on_spark.evaluate(*found, FEW, corpus=spark.createDataFrame(twice), **given)
+    with pytest.raises(KaratError, match=r"here a row has all documents of its query\. Put the texts into"):
+        on_spark.evaluate(*frames(spark, LISTS), FEW, corpus=spark.createDataFrame(of_others), **given)
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "text": "gold"}\n')
+    with pytest.raises(KaratError, match=r"a corpus is not read from JSON lines\. Write it as Parquet"):
+        on_spark.evaluate(*found, FEW, corpus=tmp_path / "corpus.jsonl", **given)
+    with pytest.raises(KaratError, match="verdicts= and by= are not supported on Spark"):
+        on_spark.evaluate(*found, FEW, by="human")
+
+
 def test_what_needs_an_order_of_rows_or_more_than_ids_is_refused(spark: SparkSession) -> None:
     golds, found = frames(spark, PAIRS)
     with pytest.raises(

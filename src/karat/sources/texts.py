@@ -124,19 +124,11 @@ class _Reader:
 
     def result(self) -> FoundTexts:
         """What was found in all sources."""
-        noun = NOUNS[self.content]
         missing = tuple(sorted(self.wanted - self.found.keys()))
         if missing and not self.found and not self.empty:
-            which, hint = f"{noun} {shown(missing[0])}", ""
-            if len(missing) > 1:
-                which, hint = f"any of the {plural(len(missing), noun)}", f"Their ids are {first_few(missing)}"
-            if self.examples:
-                hint = f"{hint}; the" if hint else "The"
-                hint = f"{hint} texts have the ids {first_few(self.examples)}."
-            raise KaratError(f"no text found for {which}", where=self.name, hint=hint or None)
+            raise no_texts(self.name, self.content, missing, len(missing), self.examples)
         if missing:
-            of = plural(len(self.wanted), noun)
-            self.notes[f"{self.name}: no text for {len(missing):,} of {of} ({first_few(missing)})"] = None
+            self.notes[missing_texts(self.name, self.content, missing, len(missing), len(self.wanted))] = None
         return FoundTexts(dict(sorted(self.found.items())), missing, tuple(self.notes))
 
     def read(self, source: Any) -> None:
@@ -206,9 +198,9 @@ class _Reader:
             column = decoded(part[read.id], f"{name}, column {read.id}")
             if column.null_count:
                 at = first_row + column.is_null().index(True).as_py()
-                raise _without_id(read.id, f"{name}, row {at}")
+                raise without_id(read.id, f"{name}, row {at}")
             if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-                self.notes[_numeric_ids(name)] = None
+                self.notes[numeric_ids(name)] = None
             ids = text_ids(column, f"{name}, column {read.id}", first_row).to_pylist()
             self._remember(ids[:_EXAMPLES])
             for row, each in enumerate(ids):
@@ -229,7 +221,7 @@ class _Reader:
             key: Any = each
             if key not in source and each.isdecimal() and str(number := int(each[:30])) == each and number in source:
                 key = number
-                self.notes[_numeric_ids(name)] = None
+                self.notes[numeric_ids(name)] = None
             if key in source:
                 self._add_value(f"{name}, {shown(each)}", each, source[key])
 
@@ -282,10 +274,10 @@ class _Reader:
         if isinstance(value, str):
             found = value
         elif value is None or is_missing(value):
-            raise _without_id(column, where)
+            raise without_id(column, where)
         else:
             found = identifier(int(value) if isinstance(value, float) and value.is_integer() else value, where)
-            self.notes[_numeric_ids(self.name)] = None
+            self.notes[numeric_ids(self.name)] = None
         if len(self.examples) < _EXAMPLES:
             self.examples.append(found)
         return found
@@ -331,9 +323,27 @@ def _title(record: Record, read: TextColumns) -> Any:
     return meta.get("title") if isinstance(meta, Mapping) else None
 
 
-def _numeric_ids(name: str) -> str:
+def no_texts(name: str, content: Content, missing: Sequence[str], count: int, examples: Sequence[str]) -> KaratError:
+    """The error if a source has none of the wanted ids; `missing` are at least some of them, `examples` of its own."""
+    which, hint = f"{NOUNS[content]} {shown(missing[0])}", ""
+    if count > 1:
+        which, hint = f"any of the {plural(count, NOUNS[content])}", f"Their ids are {first_few(missing)}"
+    if examples:
+        hint = f"{hint}; the" if hint else "The"
+        hint = f"{hint} texts have the ids {first_few(examples)}."
+    return KaratError(f"no text found for {which}", where=name, hint=hint or None)
+
+
+def missing_texts(name: str, content: Content, missing: Sequence[str], count: int, wanted: int) -> str:
+    """The note on ids without a text; `missing` are at least some of them."""
+    return f"{name}: no text for {count:,} of {plural(wanted, NOUNS[content])} ({first_few(missing)})"
+
+
+def numeric_ids(name: str) -> str:
+    """The note on ids that are numbers."""
     return f"{name}: ids are numbers, read as texts"
 
 
-def _without_id(column: str, where: str) -> KaratError:
+def without_id(column: str, where: str) -> KaratError:
+    """The error for a row without an id."""
     return KaratError(f"the id is missing: there is no {shown(column)}", where=where, hint="Each row needs it.")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Unpack, overload
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from karat.arguments import check_switch, check_text
 from karat.engines.spark.answers import evaluate_answers
 from karat.engines.spark.verdicts import evaluate_verdicts
-from karat.evaluation.corpus import CorpusMatcher
+from karat.errors import require
+from karat.evaluation.corpus import CorpusMatcher, check_corpus
 from karat.evaluation.reading import ReadingOptions, check_reading
 from karat.matching.matchers import matcher_of
 from karat.options import EvaluationOptions, complete_options
@@ -31,6 +33,9 @@ class SparkOptions(EvaluationOptions, total=False):
     run_format: str | None
     order: str | None
     truth_order: str | None
+    corpus: Any
+    verdicts: Any
+    by: str | None
     buckets: int | None
     session: SparkSession | None
     progress: bool
@@ -70,6 +75,9 @@ def evaluate(
     run_format: str | None = None,
     order: str | None = None,
     truth_order: str | None = None,
+    corpus: DataFrame | str | os.PathLike[str] | None = None,
+    verdicts: Any = None,
+    by: str | None = None,
     buckets: int | None = None,
     per_query_path: str | os.PathLike[str] | None = None,
     session: SparkSession | None = None,
@@ -81,12 +89,14 @@ def evaluate(
 
     `truth` and `run` are each a DataFrame with a row per document, or with a row per query and its documents in an
     array; or a path that Spark reads: TREC, CSV, TSV, JSON lines or Parquet, a file or a folder. The queries of the
-    result are in the order of their ids. The other arguments are those of `karat.evaluate` but `split`, `corpus`,
-    `verdicts` and `by`, and:
+    result are in the order of their ids. The other arguments are those of `karat.evaluate` but `split`; `verdicts` and
+    `by` are refused. These differ, or are new:
 
     - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs.
     - `truth_order`: a column of the ground truth that gives the order of its rows. Without it, a document that matches
       several judged documents of the same grade is credited with the first of them by id.
+    - `corpus`: a DataFrame with the ids and texts of documents, or Parquet files. Ground truth and run then have a row
+      per document.
     - `buckets`: the number of buckets of queries; by default so many that each has about a million rows.
     - `per_query_path`: a new folder that the scores of every query are written to, from the executors. The result is
       then a `StoredScores`: the means, and intervals by the normal approximation; its `load()` reads the folder.
@@ -100,17 +110,27 @@ def evaluate(
     for option, column in (("order", order), ("truth_order", truth_order)):
         column is None or check_text(option, column)
     show_progress = check_switch("progress", progress)
+    hint = "Join the grades with the ground truth, and pass the result; or use karat.evaluate."
+    require(verdicts is None and by is None, "verdicts= and by= are not supported on Spark", hint)
     matching = CorpusMatcher(matcher_of(settings["match"]))
+    if corpus is not None:
+        check_corpus(matching.matcher)
+        matching = CorpusMatcher(matching.matcher.with_texts({}))
 
     from karat.engines.spark.session import spark_session
 
-    with spark_session(session, truth, run) as spark:
+    with spark_session(session, truth, run) as spark, ExitStack() as stack:
+        from karat.engines.spark.corpus import read_corpus
         from karat.engines.spark.documents import DocumentEvaluation
         from karat.engines.spark.inputs import spark_table
         from karat.engines.spark.stored import scores_of_buckets
 
         judgments = spark_table(truth, "truth", truth_columns, truth_format, session=spark, order=truth_order)
         retrieved = spark_table(run, "run", run_columns, run_format, name, spark, order)
-        evaluation = DocumentEvaluation(judgments, retrieved, selected, settings, matching, name)
+        joined = None
+        if corpus is not None:
+            joined = stack.enter_context(read_corpus(corpus, spark).joined(judgments, retrieved))
+            judgments, retrieved = joined.truth, joined.run
+        evaluation = DocumentEvaluation(judgments, retrieved, selected, settings, matching, name, joined)
         work = evaluation.buckets(buckets, show_progress)
         return scores_of_buckets(work, evaluation.scores, per_query_path)

@@ -44,7 +44,7 @@ def columns_of(
     frame: DataFrame, role: Role, given: Mapping[str, str] | None, name: str, order: str | None
 ) -> TableColumns:
     """The columns of a DataFrame that are read; `given` are names of columns by role, or of fields of answers."""
-    schema = _arrow_schema(frame)
+    schema = arrow_schema(frame)
     if role == "truth" or role == "run":
         read = _pairs(schema, NUMBERS[role], given, name)
     elif role == "verdicts":
@@ -129,7 +129,7 @@ def _named(wanted: str, schema: pa.Schema, name: str) -> str:
     raise KaratError(what, where=name, hint=did_you_mean(wanted, schema.names) or None)
 
 
-def _arrow_schema(frame: DataFrame) -> pa.Schema:
+def arrow_schema(frame: DataFrame) -> pa.Schema:
     """The Arrow schema of a DataFrame; the fields of columns that Arrow cannot carry have metadata."""
     from pyspark.sql.pandas.types import to_arrow_type
 

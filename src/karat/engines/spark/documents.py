@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
+from karat.engines.spark.corpus import TEXT, JoinedCorpus, texts_of_rows
 from karat.engines.spark.measures import portable
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
@@ -23,7 +24,6 @@ from karat.registry import Measure
 from karat.registry.selection import Selection
 from karat.scores import Scores
 from karat.sources import Truth, read_truth, require_truth
-from karat.sources.files import DescribedFile
 from karat.sources.mappings import check_matched_by_id
 from karat.sources.numeric_ids import NumericIdsNote
 
@@ -62,17 +62,25 @@ class DocumentWork:
     measures: Sequence[Callable[[], Measure]]
     settings: Mapping[str, Any]
     matcher: Matcher
+    has_corpus: bool = False
+    """whether the tables have a column with the texts of documents"""
 
-    def __call__(self, truth: pa.Table | DescribedFile, run: pa.Table | DescribedFile) -> BucketResult:
-        """The values of one bucket, in an executor."""
+    def __call__(self, truth: Any, run: Any) -> BucketResult:
+        """The values of one bucket, whose tables are Arrow tables or lines as a file, in an executor."""
         measures = {measure(): () for measure in self.measures}
+        matcher = self.matcher
+        if self.has_corpus:
+            sides = ((truth, self.truth), (run, self.run))
+            golds, found = (texts_of_rows(table, side.columns["doc"]) for table, side in sides)
+            matcher = matcher.with_texts(golds | found)
+            truth, run = (table.drop_columns([TEXT]) for table, _ in sides)
         documents = JudgedDocuments.read(
-            self._read_truth(truth, need_spans(measures)),
+            self._read_truth(truth, matcher, need_spans(measures)),
             run,
             measures,
             self.settings,
             ReadingOptions(self.truth.columns, self.run.columns),
-            self.matcher,
+            matcher,
             name=self.run.name,
         )
         queries = documents.judged.queries
@@ -88,14 +96,14 @@ class DocumentWork:
             BucketFacts(documents.facts, skipped, documents.labels_by),
         )
 
-    def _read_truth(self, table: Any, as_spans: bool) -> Any:
+    def _read_truth(self, table: Any, matcher: Matcher, as_spans: bool) -> Any:
         if isinstance(table, pa.Table) and not len(table):
             return Truth((), np.zeros(1, np.int64), [], np.empty(0))
         if as_spans:
             return table
-        truth = read_truth(table, columns=self.truth.columns, key=self.matcher.gold_key, name=self.truth.name)
+        truth = read_truth(table, columns=self.truth.columns, key=matcher.gold_key, name=self.truth.name)
         # Of several judged documents of the same grade that a document matches, the first is credited.
-        return truth if self.truth.has_order or isinstance(self.matcher, Same) else truth.in_order_of_keys()
+        return truth if self.truth.has_order or isinstance(matcher, Same) else truth.in_order_of_keys()
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,7 @@ class DocumentEvaluation:
     settings: Mapping[str, Any]
     matching: CorpusMatcher
     name: str
+    corpus: JoinedCorpus | None = None
 
     def buckets(self, number: int | None, progress: bool) -> Buckets:
         """The work on all buckets, which is not done yet."""
@@ -118,6 +127,7 @@ class DocumentEvaluation:
             [portable(each) for each in self.measures],
             self.settings,
             self.matching.matcher,
+            self.corpus is not None,
         )
         return in_buckets(
             work,
@@ -140,8 +150,9 @@ class DocumentEvaluation:
             for kind, skipped in each.skipped.items():
                 truths[kind] |= skipped
         labels_by = collected.facts[0].labels_by
+        matching = self.matching if self.corpus is None else self.matching._replace(notes=self.corpus.notes)
         scores = scores_of_documents(
-            collected.queries, collected.values, facts, truths, self.measures, self.settings, self.matching,
+            collected.queries, collected.values, facts, truths, self.measures, self.settings, matching,
             self.name, labels_by,
         )  # fmt: skip
         return replace(scores, findings=(*scores.findings, *collected.findings))
@@ -164,6 +175,8 @@ class DocumentEvaluation:
             if not has_rows and table.empty_error is not None:
                 raise table.empty_error
         require_truth(facts.examples)
+        if self.corpus is not None:
+            _ = self.corpus.notes  # an error if the corpus does not fit
         check_facts(facts, self.matching.matcher, self.settings["missing"], self.run.name)
         return replace(
             facts,

@@ -47,7 +47,7 @@ def spark_table(
     """
     if not isinstance(source, str | os.PathLike):
         name = name or _NAMES[role]
-        return _table_of_frame(_checked_frame(source, name), role, columns, name, order)
+        return _table_of_frame(checked_frame(source, name), role, columns, name, order)
     path = os.fsdecode(source)
     require(session, "a path is read by a Spark session", "Pass session=.", where=path)
     return _table_of_path(path, role, columns, format, session, order)
@@ -83,7 +83,7 @@ def _table_of_frame(
 
     read = columns_of(frame, role, columns, name, order)
     selected = _selected(frame, read, name)
-    key = _as_text(selected, read.query)
+    key = as_text(selected, read.query)
     size = functions.size(functions.col(_quoted(read.documents))) if read.documents else None
     return SparkTable(
         name, selected, read.query, key, size, order, None, read.notes, read.by_role, read.documents is not None
@@ -99,7 +99,7 @@ def _selected(frame: DataFrame, read: TableColumns, name: str) -> DataFrame:
     return numbered(frame).select(*(functions.col(f"c{at}").alias(each) for each, at in places.items()))
 
 
-def _as_text(frame: DataFrame, query: str) -> Column:
+def as_text(frame: DataFrame, query: str) -> Column:
     """The ids of queries as the local readers spell them; what they refuse may have any spelling."""
     from pyspark.sql import functions
     from pyspark.sql.types import FractionalType
@@ -134,7 +134,7 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def _checked_frame(source: Any, name: str) -> DataFrame:
+def checked_frame(source: Any, name: str) -> DataFrame:
     """A DataFrame of Spark; an error that says what to do with anything else."""
     from pyspark.sql import DataFrame
 
