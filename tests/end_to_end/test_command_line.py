@@ -508,7 +508,7 @@ RUN = ["evaluate", "truth.qrels", "good.trec"]
         ([*RUN, "--ties", "worse"], "--ties='worse' is not one of trec, input, best, worst. Did you mean worst?"),
         ([*RUN, "--format", "xml"], "--format='xml' is not one of table, tsv, csv, json, jsonl, markdown, latex"),
         ([*RUN, "--rel", "x"], "--rel: 'x' is not a number"),
-        ([*RUN, "--per-qery"], "no such option: --per-qery. Did you mean --per-query?"),
+        ([*RUN, "--per-qery"], "no such option: --per-qery. Did you mean --per-query or --per-query-path?"),
         ([*RUN, "--zzz"], "no such option: --zzz. See karat evaluate --help."),
         ([*RUN, "-m"], "option '-m' requires an argument"),
         ([*RUN, "--ci=yes"], "option '--ci' does not take a value"),

@@ -94,7 +94,7 @@ def evaluate(
 
     - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs.
     - `truth_order`: a column of the ground truth that gives the order of its rows. Without it, a document that matches
-      several judged documents of the same grade is credited with the first of them by id.
+      several judged documents of the same grade is credited with the first of them by id; with a corpus, by text.
     - `corpus`: a DataFrame with the ids and texts of documents, or Parquet files. Ground truth and run then have a row
       per document.
     - `buckets`: the number of buckets of queries; by default so many that each has about a million rows.
