@@ -79,7 +79,7 @@ def test_values_are_written_by_the_executors_and_nothing_if_there_is_an_error(
         {"query": query, "sum": totals.get(query), "id": query} for query in sorted({*totals, *sums_of(RIGHT)})
     ]
     assert sum(written.facts) == len(LEFT)
-    with pytest.raises(KaratError, match=r"^Spark: .*already exists"):
+    with pytest.raises(KaratError, match=r"sums: cannot be written: .*already exists"):
         in_buckets(sums, left, right, **options).write(tmp_path / "sums")
     with pytest.raises(KaratError, match="the largest number"):
         in_buckets(refuses, left, right, **options).write(tmp_path / "refused")
