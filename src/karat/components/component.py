@@ -98,7 +98,7 @@ def inputs_of(instance: object) -> dict[str, Input]:
 def unknown_input(name: object, known: Collection[str], where: str | None = None) -> KaratError:
     """The error for an input that a component does not have."""
     hint = f"{did_you_mean(name, known)} The inputs are {', '.join(known) or 'none'}.".strip()
-    return KaratError(f"there is no input {shown(name)}", where=where, hint=hint)
+    return KaratError(f"unknown input {shown(name)}", where=where, hint=hint)
 
 
 def accepts_any_input(instance: object) -> bool:

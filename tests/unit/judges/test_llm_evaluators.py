@@ -579,7 +579,7 @@ def test_a_wrong_parameter_is_rejected_when_the_evaluator_is_created(changes: di
     ("given", "message"),
     [
         ({}, "the input questions is missing. The inputs are questions, contexts"),
-        ({**inputs("q"), "more": []}, "there is no input 'more'"),
+        ({**inputs("q"), "more": []}, "unknown input 'more'"),
         ({**inputs("q"), "questions": ["a", "b"]}, "questions has length 2 and contexts has length 1"),
         (inputs(), "questions has length 0 and"),
         ({**inputs("q"), "contexts": ["text"]}, r"contexts\[0\] is 'text'. It must be list\[str\]"),

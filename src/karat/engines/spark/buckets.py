@@ -152,7 +152,7 @@ class Buckets:
         for text in results[ERROR].drop_null():
             raise error_from(text.as_py())
         pickled = results[FACTS].drop_null().to_pylist()
-        if not pickled:  # without rows, there are no buckets
+        if not pickled:  # both tables are empty
             empty = [_with_bucket(_collected(table.frame.limit(0))) for table in self.tables]
             return self._facts(self.work.run((pa.scalar(0),), *empty))
         found = [pickle.loads(each) for each in pickled]  # noqa: S301  # executors sent it, which run our code

@@ -120,7 +120,7 @@ def _sortable(order: str, schema: pa.Schema, name: str) -> str:
 
 
 def _named(wanted: str, schema: pa.Schema, name: str) -> str:
-    """The name of a column; an error if there is no such column."""
+    """The name of a column; an error if the table does not have it."""
     if wanted in schema.names:
         return wanted
     listed = ", ".join(map(shown, schema.names[:MAX_LISTED])) or "none"

@@ -34,7 +34,7 @@ class BucketResult:
 
     queries: Sequence[str]
     values: Mapping[str, Floats]
-    """the measures; NaN where there is no value"""
+    """the measures; NaN stands for null"""
     texts: Mapping[str, Sequence[str | None]]
     """such as the digests of the ground truth"""
     facts: Any
