@@ -50,6 +50,7 @@ def random_query(
     if "passages" in kept:
         kept["passages"].sort(key=lambda item: item["rank"])
     labels: dict[Key, float] = {}
+    failed: set[Key] = set()
     replaced: list[Record] = []
     for task, item, against in _relations(items):
         if item in dropped and against == "context":
@@ -62,9 +63,10 @@ def random_query(
             if random.random() < 0.1:
                 replaced.append(_verdict(query, task, item, written, other))
         elif random.random() < 0.5:
+            failed.add((task, item, against))
             records.append(_verdict(query, task, item, written, state="failed"))
     random.shuffle(records)
-    return replaced + records, SlowQuery(kept, labels)
+    return replaced + records, SlowQuery(kept, labels, frozenset(failed))
 
 
 def _add_details(random: Random, items: dict[str, list[Record]]) -> None:

@@ -32,10 +32,11 @@ class UnlistedItemsError(Exception):
 
 @dataclass(frozen=True)
 class SlowQuery:
-    """The items of a query by set, where they are known, and its labels."""
+    """The items of a query by set, where they are known, its labels, and which of the missing ones failed."""
 
     sets: Mapping[str, Sequence[Mapping[str, Any]]]
     labels: Mapping[Key, float]
+    failed: frozenset[Key] = frozenset()
 
     def items(self, name: str) -> Sequence[Mapping[str, Any]]:
         if name not in self.sets:
@@ -58,8 +59,16 @@ class SlowQuery:
         return self.support(item, frozenset([passage["id"]]))
 
     def by_context(self, item: Mapping[str, Any]) -> float:
-        """The label against all passages; without it, the highest against a single one."""
-        if ("support", item["id"], "context") in self.labels or "passages" not in self.sets:
+        """The label against all passages; without it, the highest against a single one.
+
+        If it failed, it is unknown, but not lower than a known label against a single passage.
+        """
+        key = "support", item["id"], "context"
+        if key in self.failed and not self.is_empty("passages"):
+            single = (frozenset([passage["id"]]) for passage in self.sets.get("passages", ()))
+            known = [self.labels.get(("support", item["id"], passage), 0) for passage in single]
+            return 1 if 1 in known else max(self.support(item, "context"), *known, 0)
+        if key in self.labels or "passages" not in self.sets:
             return self.support(item, "context")
         return max((self.by_passage(item, passage) for passage in self.items("passages")), default=0)
 

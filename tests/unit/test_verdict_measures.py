@@ -196,6 +196,25 @@ def test_one_answer_worked_by_hand(measure: str, value: float | None) -> None:
     assert evaluate_verdicts(WORKED, measure).per_query["q"][measure] == expected
 
 
+@pytest.mark.parametrize("measure", ["Faithfulness", "Faithfulness(partial=0.5)", "ContextRecall", "Hallucination"])
+@pytest.mark.parametrize("unknown", ["failed", "tied"])
+def test_single_passages_do_not_stand_in_for_a_context_whose_label_is_unknown(unknown: str, measure: str) -> None:
+    of = "gold" if measure == "ContextRecall" else "answer"
+    items = [*_passages(2), _item("c1", "claim", of=of), *_supports("c1", gold="none")]
+    tied = [{**each, "by": f"human:{each['label']}"} for each in _supports("c1", context="full")]
+    tied += [{**each, "by": f"human:{each['label']}"} for each in _supports("c1", context="none")]
+    context = tied if unknown == "tied" else [_failed("support", "c1", "context")]
+
+    def evaluated(**labels: str) -> tuple[float | None, list[float | None]]:
+        scores = evaluate_verdicts([*items, *context, *_supports("c1", **labels)], measure)
+        bounds = scores.label_bounds.get(measure)
+        return scores.per_query["q"][measure], [] if bounds is None else list(bounds.mean)
+
+    partial = 0.5 if "partial" in measure else 0.0
+    assert evaluated(p0="partial", p1="none") == (None, [partial, 1.0])
+    assert evaluated(p0="full", p1="none")[0] == float(measure != "Hallucination")
+
+
 def _nothing(item: str) -> Record:
     return {"query": "q", "task": "support", "item": item, "label": None, "state": "nothing_to_judge"}
 

@@ -130,19 +130,23 @@ class Verdicts:
     def support(self, items: ItemSet, against: Against) -> Labels:
         """How far each item is supported: 0 not at all, 1 in full.
 
-        Without a label against the context as a whole, it is the highest label against a single passage.
+        Without a label against the context as a whole, it is the highest label against a single passage. If there is
+        one, but it is unknown (it failed, or people disagree), so is the support, unless a passage gives it in full.
         """
-        relation = Relation("support", items, against)
+        relation, rows = Relation("support", items, against), self._rows(items)
         if against != "context":
             return self._of_items(relation)
         whole = self._looked_up(relation)
         if not np.isnan(whole).any():
-            return self._labels(self._rows(items), whole)  # without the pairs, of which there may be a great many
+            return self._labels(rows, whole)  # without the pairs, of which there may be a great many
         pairs = self.pairs("support", items)
-        value = np.where(np.isnan(whole), pairs.best().value, whole)
         # An unknown label may raise what the known ones say, but not lower it.
-        known = replace(pairs.with_values(np.nan_to_num(pairs.value)), listed=np.ones(len(value), bool))
-        return self._labels(self._rows(items), self._assumed(relation, value, known.best().value))
+        known = replace(pairs.with_values(np.nan_to_num(pairs.value)), listed=np.ones(len(rows), bool)).best().value
+        labelled, _ = self._tables.get(("support", against), (np.zeros(0, np.int64), None))
+        is_unknown = np.isin(self._key(rows, np.full(len(rows), -1)), labelled) & (known < 1)
+        is_unknown &= ~self.has_none("passages")[self.item_query[rows]]
+        best = np.where(is_unknown, np.nan, pairs.best().value)
+        return self._labels(rows, self._assumed(relation, np.where(np.isnan(whole), best, whole), known))
 
     def answer(self, task: str, of: Literal["answer", "gold"] = "answer") -> Floats:
         """The label of each query's answer, or of its gold answer."""
@@ -266,7 +270,7 @@ class Verdicts:
 
     def _found(self, task: str, against: str, item: Ints, passage: Ints) -> Floats:
         """The labels of these items against these passages; NaN if there is none."""
-        table = self._once("tables", self._label_tables).get((task, against))
+        table = self._tables.get((task, against))
         if table is None:
             return np.full(len(item), np.nan)
         keys, values = table
@@ -281,7 +285,11 @@ class Verdicts:
         found: Computed = self._shared[name]
         return found
 
-    def _label_tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
+    @property
+    def _tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
+        return self._once("tables", self._find_tables)
+
+    def _find_tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
         """The labels by task and by what they are against: sorted keys of item and passage, and the values."""
         tables = {}
         kinds = self.label_task * len(AGAINST) + self.label_against
