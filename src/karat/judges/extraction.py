@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.judges.label_requests import LabelSubject
 from karat.judges.prompts import Prompt, object_schema
-from karat.judges.replies import label_in, list_in, read_texts
+from karat.judges.replies import label_in, read_texts
 from karat.judges.requests import ModelRequest, ReadReply, Record
 from karat.labels.records import Item
 from karat.labels.responses import Passage, Response, has_text
@@ -92,7 +92,7 @@ def _claims_request(
 
     def read(reply: Any) -> ReadReply:
         texts, problem = read_texts(reply, "claims")
-        return ReadReply(items(texts) if texts or problem else (nothing_in(of),), problem)
+        return ReadReply(items([*texts]) if texts or problem else (nothing_in(of),), problem)
 
     return ModelRequest(
         prompt.id,
@@ -111,16 +111,8 @@ def _new_ids(prefix: str, taken: Collection[str]) -> Iterator[str]:
 
 def _read_nuggets(reply: Any) -> tuple[dict[str, str | None], str | None]:
     """The texts of nuggets with their importance, as far as it is valid, each once, and what is wrong."""
-    found: dict[str, str | None] = {}
-    problem = None
-    for row in list_in(reply, "nuggets"):
-        if not isinstance(row, dict):
-            row = {"text": row}
-        text, importance = row.get("text", row.get("nugget")), label_in(row.get("importance"), _IMPORTANCE)
-        if not isinstance(text, str) or not text.strip():
-            problem = "A nugget has no text."
-            continue
-        if importance is None:
-            problem = f"The importance of a nugget is not one of {', '.join(_IMPORTANCE)}."
-        found.setdefault(text.strip(), importance)
+    texts, problem = read_texts(reply, "nuggets")
+    found = {text: label_in(fields.get("importance"), _IMPORTANCE) for text, fields in texts.items()}
+    if None in found.values():
+        problem = problem or f"The importance of a nugget is not one of {', '.join(_IMPORTANCE)}."
     return dict(list(found.items())[:_MOST_NUGGETS]), problem

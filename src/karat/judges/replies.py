@@ -44,7 +44,7 @@ class LabelReply(NamedTuple):
 def decode_reply(text: object) -> Any:
     r"""The JSON value in a reply: the whole reply, or the one object or list in it.
 
-    NaN, Infinity and numbers too large for a float are None, as is `null`.
+    Numbers too large for a float are infinite.
 
     >>> decode_reply('Here you are:\n```json\n{"label": "full",}\n```')
     {'label': 'full'}
@@ -135,13 +135,8 @@ def _what_is_wrong(error: json.JSONDecodeError) -> str:
     return f"The reply is not JSON: {error.msg.lower()} at {shown(error.doc[error.pos : error.pos + 20])}."
 
 
-def _whole_number(digits: str) -> int | None:
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else None
-
-
-def _float(digits: str) -> float | None:
-    number = float(digits)
-    return number if math.isfinite(number) else None
+def _whole_number(digits: str) -> float:
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else math.inf
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -157,8 +152,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(
     strict=False,
     parse_int=_whole_number,
-    parse_float=_float,
-    parse_constant=lambda _: None,
     object_pairs_hook=_object,
 )
 _NOT_DECODED = (json.JSONDecodeError, RecursionError)
@@ -261,17 +254,25 @@ def read_labels(reply: Any, labels: Sequence[Collection[str]]) -> tuple[dict[int
     return found, " ".join([*problems][:_MOST_PROBLEMS]) or None
 
 
-def read_texts(reply: Any, field: str) -> tuple[list[str], str | None]:
-    """The texts in a list of a reply, each once, and what is wrong with the others."""
-    texts: dict[str, None] = {}
+def read_texts(reply: Any, field: str) -> tuple[dict[str, Mapping[str, Any]], str | None]:
+    """The texts in a list of a reply, each once, with the objects that they are in, and what is wrong with the others.
+
+    Only an empty list says that there are none: whatever else is not a text (null, NaN, a number) is a problem.
+
+    >>> read_texts({"claims": [{"text": "Gold is soft.", "importance": "vital"}, None]}, "claims")[1]
+    'The field claims has null in it where a text should be.'
+    """
+    texts: dict[str, Mapping[str, Any]] = {}
     problem = None
     for row in list_in(reply, field):
-        text = row.get("text", row.get("claim")) if isinstance(row, dict) else row
+        fields = row if isinstance(row, dict) else {"text": row}
+        text = fields.get("text", fields.get(field.removesuffix("s")))
         if isinstance(text, str) and text.strip():
-            texts[text.strip()] = None
-        elif text is not None and text != "":
-            problem = f"The field {field} has {_kind(text)} in it: write a list of texts."
-    return [*texts], problem
+            texts.setdefault(text.strip(), fields)
+        else:
+            kind = "an empty text" if isinstance(text, str) else _kind(text)
+            problem = f"The field {field} has {kind} in it where a text should be."
+    return texts, problem
 
 
 def _item_number(value: object) -> int | None:

@@ -53,6 +53,17 @@ def test_answers_are_judged_once(path: Path) -> None:
     assert str(again).startswith("0 calls (2 more were in the file), 0 failed")
 
 
+@pytest.mark.parametrize("claims", ["[NaN]", "[null]", "[7]", "NaN"])
+def test_a_list_of_claims_without_texts_is_a_failure_and_not_an_answer_without_claims(path: Path, claims: str) -> None:
+    def model(messages: Sequence[Message]) -> str:
+        asked = json.loads(messages[1]["content"])
+        return f'{{"claims": {claims}}}' if asked.get("answer") == RESULTS[0]["answer"] else Toy()(messages)
+
+    scores = karat.judge(RESULTS, task="faithfulness", model=model, verdicts=path).scores()
+    assert scores.values["Faithfulness"][1] == 1.0
+    assert scores.label_bounds["Faithfulness"].mean == (0.5, 1.0)
+
+
 def test_what_is_wrong_with_the_file_is_an_error_of_its_scores_and_not_a_system_without_labels(path: Path) -> None:
     judging = karat.judge(RESULTS, task="context", model=Toy(), verdicts=path, system="rag")
     with path.open("a") as file:

@@ -273,7 +273,8 @@ def test_nuggets_that_could_not_be_extracted_are_unknown(tmp_path: Path) -> None
             "is not one of vital, okay",
             {"A": None, "B": None},
         ),
-        ({"nuggets": [{"text": " ", "importance": "okay"}]}, "A nugget has no text", {}),
+        ({"nuggets": [{"text": " ", "importance": "okay"}]}, "has an empty text in it", {}),
+        ({"nuggets": [None]}, "has null in it where a text should be", {}),
         ([{"text": "A", "importance": "okay"}], None, {"A": "okay"}),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
+from math import inf
 from typing import Any
 
 import pytest
@@ -59,8 +60,8 @@ def test_a_reply_that_is_understood(reply: str) -> None:
                      id="Python"),
         pytest.param('{"a": "line\nbreak\ttab"}', {"a": "line\nbreak\ttab"}, id="line breaks in strings"),
         pytest.param('{"a": "x,] None \'q\'",}', {"a": "x,] None 'q'"}, id="what looks like a fault, in a string"),
-        pytest.param('{"a": [NaN, -Infinity, 1e999, -1e999]}', {"a": [None] * 4}, id="not a number"),
-        pytest.param('{"a": %s}' % ("9" * 5000), {"a": None}, id="a number with thousands of digits"),
+        pytest.param('{"a": [-Infinity, 1e999, -1e999]}', {"a": [-inf, inf, -inf]}, id="not a number"),
+        pytest.param('{"a": %s}' % ("9" * 5000), {"a": inf}, id="a number with thousands of digits"),
         pytest.param('{"a": 12345678901234567890}', {"a": 12345678901234567890}, id="a number beyond 64 bits"),
         pytest.param('{"a": 1, "a": 1}', {"a": 1}, id="the same key with the same value"),
         pytest.param("```json\n5\n```", 5, id="a number in a fence"),
@@ -170,8 +171,9 @@ def test_no_reply_raises_another_error_when_labels_and_texts_are_read(reply: Any
     with suppress(UnreadableReplyError):
         assert read_label(reply, ["0", "1"]).label in ("0", "1")
     with suppress(UnreadableReplyError):
-        texts, _ = read_texts(reply, "claims")
+        texts, problem = read_texts(reply, "claims")
         assert all(map(str.strip, texts))
+        assert texts or problem or list_in(reply, "claims") == []
 
 
 def test_case_matters_if_the_scale_says_so() -> None:
@@ -219,7 +221,7 @@ FULL, NONE = LabelReply("full"), LabelReply("none")
         (["full", "none"], {1: FULL, 2: NONE}, None),
         ([row(1, "full"), row(1, "full"), row(2, "none")], {1: FULL, 2: NONE}, None),
         (None, {}, "Items 1 and 2 have no label."),
-        ([], {}, "Items 1 and 2 have no label."),
+        (None, {}, "Items 1 and 2 have no label."),
         ([row(1, "full")], {1: FULL}, "Item 2 has no label."),
         (["full"], {}, "A label is about item None, but the items are 1 to 2. Items 1 and 2 have no label."),
         ([row(1, "full"), row(2, "none"), row(3, "none")], {1: FULL, 2: NONE},
@@ -254,15 +256,26 @@ def test_at_most_three_problems_are_said() -> None:
         ({"claims": [" A. ", "B.", "A."]}, ["A.", "B."], None),
         (["A."], ["A."], None),
         ({"claims": None}, [], None),
-        ({"claims": [None, "", "A."]}, ["A."], None),
         ([{"claims": ["A."]}], ["A."], None),
         ({"claims": [{"claim": "A."}, {"text": "B."}]}, ["A.", "B."], None),
-        ({"claims": ["A.", 5]}, ["A."], "The field claims has a number in it: write a list of texts."),
-        ({"claims": ["A.", ["B."]]}, ["A."], "The field claims has a list in it: write a list of texts."),
+        ({"claims": ["A.", 5]}, ["A."], "The field claims has a number in it where a text should be."),
+        ({"claims": ["A.", ["B."]]}, ["A."], "The field claims has a list in it where a text should be."),
+        ({"claims": [""]}, [], "The field claims has an empty text in it where a text should be."),
+        ({"claims": [{"fact": "A."}]}, [], "The field claims has null in it where a text should be."),
     ],
 )
 def test_texts_of_a_list(reply: object, texts: list[str], problem: str | None) -> None:
-    assert read_texts(reply, "claims") == (texts, problem)
+    found, what = read_texts(reply, "claims")
+    assert ([*found], what) == (texts, problem)
+
+
+@pytest.mark.parametrize("element", ["NaN", "Infinity", "-Infinity", "1e999", "7", "null", "true", "[]", "{}", '[["A."]]'])
+@pytest.mark.parametrize("field", ["claims", "nuggets"])
+def test_only_an_empty_list_says_that_there_are_no_texts(field: str, element: str) -> None:
+    texts, problem = read_texts(decode_reply(f'{{"{field}": [{element}]}}'), field)
+    assert not texts
+    assert problem is not None
+    assert "where a text should be" in problem
 
 
 @pytest.mark.parametrize(
@@ -270,6 +283,7 @@ def test_texts_of_a_list(reply: object, texts: list[str], problem: str | None) -
     [
         ({}, "The field claims is missing."),
         ({"claims": "A."}, "The field claims is a text, not a list."),
+        (decode_reply('{"claims": NaN}'), "The field claims is a number, not a list."),
         ("A.", "The reply is a text, not a JSON object."),
     ],
 )
