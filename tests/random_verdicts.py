@@ -33,11 +33,7 @@ def random_query(
 
     `known` is the share of its labels that are known, and `left_out` that of the items with nothing to judge.
     """
-    items = {
-        name: [{"query": query, "id": f"{letter}{at}", **fields} for at in range(sizes[name])]
-        for name, (letter, fields) in SETS.items()
-    }
-    _add_details(random, items)
+    items = _random_items(random, query, sizes)
     records = [item for each in items.values() for item in each]
     listed = {name for name, each in items.items() if each}
     for implied, emptied in _EMPTY.items():
@@ -46,9 +42,7 @@ def random_query(
             records.append(_verdict(query, "support", implied, state="nothing_to_judge"))
     dropped = [item["id"] for item in records if "id" in item and random.random() < left_out]
     records += [_verdict(query, "support", each, against="context", state="nothing_to_judge") for each in dropped]
-    kept = {name: [_without(item, dropped) for item in items[name] if item["id"] not in dropped] for name in listed}
-    if "passages" in kept:
-        kept["passages"].sort(key=lambda item: item["rank"])
+    kept = _kept(items, listed, dropped)
     labels: dict[Key, float] = {}
     failed: set[Key] = set()
     replaced: list[Record] = []
@@ -67,6 +61,99 @@ def random_query(
             records.append(_verdict(query, task, item, written, state="failed"))
     random.shuffle(records)
     return replaced + records, SlowQuery(kept, labels, frozenset(failed))
+
+
+def random_samples(
+    random: Random, query: str, sizes: Mapping[str, int], known: float, left_out: float, samples: int
+) -> tuple[list[Record], list[SlowQuery]]:
+    """The records of a query that a model labelled in several samples, which see nothing to judge in other items."""
+    items = _random_items(random, query, sizes)
+    set_of = {item["id"]: name for name, each in items.items() for item in each}
+    labels: list[dict[Key, float | None]] = [{} for _ in range(samples)]
+    nothing: list[set[str]] = [set() for _ in range(samples)]
+    records = [item for each in items.values() for item in each]
+    for sample in range(samples):
+        nothing[sample] = {each for each in [*set_of, *_EMPTY] if random.random() < left_out}
+        emptied = {name for implied in nothing[sample] & _EMPTY.keys() for name in _EMPTY[implied]}
+        found = [
+            _verdict(query, "support", each, against="context", state="nothing_to_judge") for each in nothing[sample]
+        ]
+        for task, item, against in _relations(items):
+            is_emptied = set_of.get(item) in emptied or ("passages" in emptied and isinstance(against, frozenset))
+            if (item in nothing[sample] and against == "context") or (is_emptied and random.random() < 0.9):
+                continue
+            label, written = (
+                random.choice(list(SCALES[task])),
+                sorted(against) if isinstance(against, frozenset) else against,
+            )
+            if random.random() < known:
+                labels[sample][task, item, against] = SCALES[task][label]
+                found.append(_verdict(query, task, item, written, label))
+            elif random.random() < 0.5:
+                labels[sample][task, item, against] = None
+                found.append(_verdict(query, task, item, written, state="failed"))
+        records += [{**each, "by": "model", "sample": sample} for each in found]
+    dropped = _dropped_of_samples(items, labels, nothing)
+    listed = {name for name, each in items.items() if each}
+    listed |= {
+        name for implied, emptied in _EMPTY.items() for name in emptied if any(implied in each for each in nothing)
+    }
+    random.shuffle(records)
+    return records, [
+        SlowQuery(
+            _kept(items, listed, gone),
+            {key: value for key, value in own.items() if value is not None},
+            frozenset(key for key, value in own.items() if value is None),
+        )
+        for own, gone in zip(labels, dropped, strict=True)
+    ]
+
+
+def _dropped_of_samples(
+    items: Mapping[str, list[Record]], labels: list[dict[Key, float | None]], nothing: list[set[str]]
+) -> list[list[str]]:
+    """The items that each sample leaves out: by the majority of the samples, or on its own."""
+    numbers = range(len(labels))
+    saying = {
+        item["id"]: {at for at in numbers if item["id"] in nothing[at]} for each in items.values() for item in each
+    }
+    judging = {
+        item: {at for at in numbers for key, value in labels[at].items() if key[1] == item and value is not None}
+        for item in saying
+    }
+    everywhere = {item for item in saying if 2 * len(saying[item]) > len(saying[item] | judging[item])}
+    dropped = [everywhere | {item for item in saying if at in saying[item]} for at in numbers]
+    used = [[key for key in own if not everywhere & {key[1], *_passages(key)}] for own in labels]
+    for implied, sets in _EMPTY.items():
+        for name in sets:
+            members = {item["id"] for item in items[name]} - everywhere
+            seeing = {at for at in numbers if any(members & {key[1], *_passages(key)} for key in used[at])}
+            none = {at for at in numbers if implied in nothing[at]} - seeing
+            for at in (none | seeing if 2 * len(none) > len(none | seeing) else none) if seeing else ():
+                dropped[at] |= members
+    return [sorted(each) for each in dropped]
+
+
+def _passages(key: Key) -> frozenset[str]:
+    """The passages that a label is against."""
+    return key[2] if isinstance(key[2], frozenset) else frozenset()
+
+
+def _random_items(random: Random, query: str, sizes: Mapping[str, int]) -> dict[str, list[Record]]:
+    items = {
+        name: [{"query": query, "id": f"{letter}{at}", **fields} for at in range(sizes[name])]
+        for name, (letter, fields) in SETS.items()
+    }
+    _add_details(random, items)
+    return items
+
+
+def _kept(items: Mapping[str, list[Record]], listed: set[str], dropped: list[str]) -> dict[str, list[Record]]:
+    """The items of the sets that are known, without those that are left out; passages by rank."""
+    kept = {name: [_without(item, dropped) for item in items[name] if item["id"] not in dropped] for name in listed}
+    if "passages" in kept:
+        kept["passages"].sort(key=lambda item: item["rank"])
+    return kept
 
 
 def _add_details(random: Random, items: dict[str, list[Record]]) -> None:

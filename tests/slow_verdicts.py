@@ -275,6 +275,12 @@ def possible_values(measure: Callable[[SlowQuery], float | None], query: SlowQue
             yield from possible_values(measure, replace(query, labels={**query.labels, key: value}))
 
 
+def mean_of_samples(values: Sequence[float | None]) -> float | None:
+    """The mean over the samples in which a measure is defined; None if it is undefined in more than half of them."""
+    defined = [value for value in values if value is not None]
+    return sum(defined) / len(defined) if 2 * len(defined) >= len(values) else None
+
+
 def _relevant(query: SlowQuery, rel: float) -> list[bool]:
     return [query.label("relevance", passage["id"]) >= rel for passage in query.items("passages")]
 

@@ -17,8 +17,8 @@ from karat.analysis.label_bounds import MOST_UNKNOWN
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.registry import definitions
 from karat.scores.query_bounds import QueryBounds
-from tests.random_verdicts import RUBRIC, SETS, Record, random_query
-from tests.slow_verdicts import MEASURES, SlowQuery, UnlistedItemsError, possible_values
+from tests.random_verdicts import RUBRIC, SETS, Record, random_query, random_samples
+from tests.slow_verdicts import MEASURES, SlowQuery, UnlistedItemsError, mean_of_samples, possible_values
 
 SIZES = st.fixed_dictionaries({name: st.integers(0, 3 if name == "passages" else 2) for name in SETS})
 
@@ -61,6 +61,45 @@ def test_measures_and_bounds_are_those_of_all_ways_to_fill_in_missing_labels(
             expected_mean = pytest.approx(_possible_means(possible), abs=1e-12, nan_ok=True)
             assert np.array(bounds.mean, float).tolist() == expected_mean, (measure, possible)
             assert list(scores.bounds(measure).mean) == expected_mean, (measure, possible)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 2**32),
+    st.lists(SIZES, min_size=1, max_size=2),
+    st.sampled_from([1.0, 0.97, 0.85]),
+    st.sampled_from([0.0, 0.2, 0.5]),
+    st.sampled_from([2, 3]),
+)
+def test_of_several_samples_the_mean_is_over_those_in_which_a_measure_is_defined(
+    seed: int, sizes: list[dict[str, int]], known: float, left_out: float, samples: int
+) -> None:
+    random = Random(seed)
+    # Every sample has labels of all kinds, so that every measure counts it.
+    records, queries = random_samples(random, "complete", dict.fromkeys(SETS, 3), 1, 0, samples)
+    records, by_query = [RUBRIC, *records], {"complete": queries}
+    for at, size in enumerate(sizes):
+        more, by_query[f"q{at}"] = random_samples(random, f"q{at}", size, known, left_out, samples)
+        records += more
+    scores = evaluate_verdicts(records, list(MEASURES))
+    for measure, definition in MEASURES.items():
+        bounds = scores.label_bounds.get(measure)
+        for at, name in enumerate(scores.queries):
+            possible = [_possible(definition, query) for query in by_query[name]]
+            known_sets = [values for values in possible if values is not None]
+            if len(known_sets) < samples:
+                continue
+            means = {mean_of_samples(values) for values in product(*known_sets)}
+            values = {None if value is None else round(value, 12) for value in means}
+            where = f"{measure} of {name}: {possible}"
+            only = next(iter(values)) if len(values) == 1 else None
+            assert scores.per_query[name][measure] == (None if only is None else pytest.approx(only, abs=1e-11)), where
+            if bounds is not None:
+                assert bounds.exact[at], where
+                assert bounds.nullable[at] == (None in values and len(values) > 1), where
+                numbers = _numbers(values) or [math.nan]
+                expected = min(numbers), max(numbers)
+                assert (bounds.low[at], bounds.high[at]) == pytest.approx(expected, abs=1e-11, nan_ok=True), where
 
 
 def _possible(definition: Callable[[SlowQuery], float | None], query: SlowQuery) -> list[float | None] | None:

@@ -10,10 +10,10 @@ from typing import Self
 import numpy as np
 
 from karat.analysis.label_bounds import Cost, affordable, combination_costs, label_bounds, limit_of
-from karat.judged import Floats, Ints
+from karat.judged import Bools, Floats, Ints
 from karat.labels.selection import Selected
 from karat.registry import Measure
-from karat.scores.combining import column_sum
+from karat.scores.combining import column_sum, differences
 from karat.scores.query_bounds import QueryBounds, bounds_of_rows
 from karat.scores.sample_variance import SampleVariance, variances_of_rows
 
@@ -23,7 +23,7 @@ Limits = Mapping[tuple[str, int], Cost]
 
 @dataclass(frozen=True, eq=False)
 class LabelScores:
-    """The values of queries: of several samples, the mean of each measure.
+    """The values of queries: of several samples, the mean of each measure over those in which it is defined.
 
     `bounds` are there for measures that lack a value, and `variances` for those of several samples.
     """
@@ -55,7 +55,7 @@ class LabelScores:
                     each.append(label_bounds(measure, verdicts[number], of_sample, limit))
                 of_measure = bounds[column] = _mean_bounds(each)
                 # Whatever the unknown labels are, the value may be the same.
-                values[column] = np.where(of_measure.exact & ~of_measure.unknown, of_measure.low, values[column])
+                values[column] = np.where(of_measure.exact & ~of_measure.unknown, of_measure.low, np.nan)
                 of_samples = [np.where(np.isnan(values[column]), np.nan, of_sample.low) for of_sample in each]
             if len(of_samples) > 1:
                 variances[column] = SampleVariance.of(of_samples)
@@ -71,7 +71,11 @@ class LabelScores:
         with_bounds = [name for name in columns if any(name in part.bounds for part in several)]
         bounds = {name: _joined([part._bounds(name) for part in several]) for name in with_bounds}
         variances = {
-            name: SampleVariance(one.samples, np.concatenate([part.variances[name].within for part in several]))
+            name: SampleVariance(
+                one.samples,
+                np.concatenate([part.variances[name].within for part in several]),
+                np.concatenate([part.variances[name].counts for part in several]),
+            )
             for name, one in several[0].variances.items()
         }
         keys = dict.fromkeys(chain.from_iterable(part.costs for part in several))
@@ -99,10 +103,29 @@ class LabelScores:
 
 
 def _mean_bounds(each: Sequence[QueryBounds]) -> QueryBounds:
-    """The mean of the bounds of all samples."""
-    low, high = (column_sum([getattr(bounds, side) for bounds in each]) / len(each) for side in ("low", "high"))
-    exact = np.logical_and.reduce([bounds.exact for bounds in each])
-    return QueryBounds(low, high, exact, np.logical_or.reduce([bounds.nullable for bounds in each]))
+    """The bounds of the mean over the samples that have anything to judge; there is none if more than half have not."""
+    nullable = np.array([bounds.nullable for bounds in each])
+    low = 0.0 - _highest_mean(-np.array([bounds.low for bounds in each]), nullable)  # 0 is not to become -0
+    high = _highest_mean(np.array([bounds.high for bounds in each]), nullable)
+    high = np.where(differences(high, low) == 0, low, high)
+    certain = np.sum([~(np.isnan(bounds.low) | bounds.nullable) for bounds in each], axis=0)
+    exact = np.logical_and.reduce([bounds.exact for bounds in each]) | np.isnan(low)
+    return QueryBounds(low, high, exact, (2 * certain < len(each)) & ~np.isnan(low))
+
+
+def _highest_mean(values: Floats, nullable: Bools) -> Floats:
+    """The highest mean of each column, of which values that are nullable may be left out; NaN is left out anyway.
+
+    At least half of the values must remain; otherwise, there is no mean.
+    """
+    place = np.argsort(np.argsort(np.where(nullable, -values, np.inf), axis=0, kind="stable"), axis=0)
+    highest = np.full(values.shape[1], np.nan)
+    for number in range(nullable.sum(axis=0).max(initial=0) + 1):
+        kept = ~np.isnan(values) & (~nullable | (place < number))
+        count = kept.sum(axis=0)
+        mean = column_sum([*np.where(kept, values, 0.0)]) / np.maximum(count, 1)
+        highest = np.where(2 * count >= len(values), np.fmax(highest, mean), highest)
+    return highest
 
 
 def _joined(parts: Sequence[QueryBounds]) -> QueryBounds:

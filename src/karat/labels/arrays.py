@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from karat.labels.reading import VerdictRecords
 from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response, has_text
 from karat.labels.votes import majority
-from karat.verdicts import AGAINST, SETS, Verdicts
+from karat.verdicts import AGAINST, SETS, Verdicts, without_items
 
 _EMPTIED = {
     "answer": ("claims", "sentences"), "gold": ("gold_claims",), "question": ("nuggets",), "context": ("passages",),
@@ -87,6 +88,7 @@ class VerdictArrays:
         An item is left out if most of those who judged it say so. Whoever labels it later has changed their mind.
         """
         labels = self.records.labels
+        judges = self.says_nothing = defaultdict[ItemKey, dict[tuple[str, int], bool]](dict)
         if "nothing_to_judge" not in labels.state.categories:
             return set()
         item = pair_codes(labels.query, labels.item)[self.rows]
@@ -99,12 +101,10 @@ class VerdictArrays:
             if self._is_vote(row, doubted, items):
                 about = labels.query[row], labels.item[row], labels.task[row], labels.against[row]
                 latest[*about, labels.by[row], labels.sample[row]] = row
-        judges: dict[ItemKey, dict[tuple[str, int], bool]] = {}
         for row in latest.values():
             key, judge = (labels.query[row], labels.item[row]), (labels.by[row], labels.sample[row])
             says_nothing = labels.state[row] == "nothing_to_judge"
-            votes = judges.setdefault(key, {})
-            votes[judge] = votes.get(judge, False) or says_nothing
+            judges[key][judge] = judges[key].get(judge, False) or says_nothing
             if says_nothing and key[1] not in IMPLIED and key not in items:
                 raise self._unknown_item(row)
         left_out = {key for key, votes in judges.items() if 2 * sum(votes.values()) > len(votes)}
@@ -184,12 +184,43 @@ class VerdictArrays:
         columns, values = _LabelPositions(*(each[usable] for each in columns)), values[usable]
         thing = self._thing(columns)
         last = self._last_of_each(thing, authors[usable], sample[usable], values)
+        left_out: dict[int, list[int]] = {}
+        for items, dissenting in () if people else self._dissents(columns, sample[usable]):
+            for each in dissenting:
+                left_out.setdefault(each, []).extend(items)
         found = {}
         for each in (distinct(sample[usable]).tolist() or [0]) if numbers is None else numbers:
             rows = last[sample[usable][last] == each]
             kept, chosen = majority(thing[rows], values[rows])
             found[each] = self._verdicts(_LabelPositions(*(column[rows[kept]] for column in columns)), chosen)
+            if each in left_out:
+                found[each] = without_items(found[each], np.array(left_out[each]))
         return found
+
+    def _dissents(self, columns: _LabelPositions, sample: Ints) -> Iterator[tuple[list[int], set[int]]]:
+        """Items, by their positions, and the samples that see nothing to judge in them, although most samples do.
+
+        A sample that says so of an implied item has none of its items that others labelled; if most say so, none has.
+        """
+        of_label, labelled = self.items.query[columns.item], defaultdict[tuple[int, int], set[int]](set)
+        doubted = np.isin(of_label, [self.queries[query] for query, name in self.says_nothing if name in IMPLIED])
+        by_passages = doubted & np.isin(
+            columns.against, [AGAINST.index(each) for each in ("passage", "cited", "others")]
+        )
+        passages = np.full(len(of_label), SETS.index("passages"))
+        for rows, sets in ((doubted, self.items.set[columns.item]), (by_passages, passages)):
+            for *key, each in zip(*(column[rows].tolist() for column in (of_label, sets, sample)), strict=True):
+                labelled[key[0], key[1]].add(each)
+        for (query, name), votes in self.says_nothing.items():
+            samples = {sample for (_, sample), says_nothing in votes.items() if says_nothing}
+            if name not in IMPLIED and (query, name) in self.items.position:
+                yield [self.items.position[query, name]], samples
+            for of in _EMPTIED.get(name, ()):
+                code = self.queries[query], SETS.index(of)
+                none, every = samples - labelled[code], samples | labelled[code]
+                if none and labelled[code]:
+                    items = np.flatnonzero((self.items.query == code[0]) & (self.items.set == code[1]))
+                    yield items.tolist(), every if 2 * len(none) > len(every) else none
 
     def _thing(self, columns: _LabelPositions) -> Ints:
         """A number for what each label is about: labels for the same thing have the same number."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from karat.analysis.label_evidence import LabelEvidence
-from karat.judged import Ints
+from karat.judged import Floats, Ints
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item
 from karat.report.documents import Documents
@@ -36,18 +36,16 @@ class SystemLabels:
     def __init__(self, evidence: LabelEvidence, documents: Documents) -> None:
         self._selected, self._documents = evidence.selected, documents
         self._records = evidence.selected.records
-        verdicts = self._verdicts = evidence.selected.samples[0]
+        samples = evidence.selected.samples
+        verdicts = self._verdicts = samples[0]
+        self._sets = np.max([sample.item_set for sample in samples], axis=0)  # a single sample may leave an item out
         self._place = {query: at for at, query in enumerate(verdicts.queries)}
         self._names = {
             name: {task.value(label): label for label in task.scale} for name, task in self._records.tasks.items()
         }
         self._first_item = np.searchsorted(verdicts.item_query, np.arange(len(verdicts.queries) + 1))
-        self._labels = [_rows_by_query(sample) for sample in evidence.selected.samples]
-        self._derived = {
-            (name, key): _by_position(verdicts, name, values)
-            for name in _SUPPORTED
-            for key, values in _derived(evidence.selected.samples, name)
-        }
+        self._labels = [_rows_by_query(sample) for sample in samples]
+        self._derived = {(name, key): values for name in _SUPPORTED for key, values in _derived(samples, name)}
         self._items: dict[str, list[Item]] = {}
         for item in evidence.selected.known_items:
             self._items.setdefault(item.query, []).append(item)
@@ -75,7 +73,7 @@ class SystemLabels:
         positions = {_name(self._selected.items[row], SETS[self._set(row)]): row for row in range(first, last)}
         passages = sorted(
             (row for row in positions.values() if SETS[self._set(row)] == "passages"),
-            key=lambda row: int(self._verdicts.item_rank[row]),
+            key=self._rank,
         )
         place = {row: at for at, row in enumerate(passages)}
         values = self._values(at, place)
@@ -98,7 +96,11 @@ class SystemLabels:
         return {**shown, "empty": empty, "left_out": left_out, "failures": self.failures.of_query(query)}
 
     def _set(self, row: int) -> int:
-        return int(self._verdicts.item_set[row])
+        return int(self._sets[row])
+
+    def _rank(self, row: int) -> int:
+        item = self._selected.items[row]
+        return 0 if item is None else item.rank or 0
 
     def _values(self, at: int, place: Mapping[int, int]) -> dict[int, dict[str, Any]]:
         """The label of each item of a query, by what it is about; None if it is unknown."""
@@ -216,23 +218,26 @@ def unsupported(evidence: LabelEvidence) -> Ints:
     counts = np.zeros(len(evidence.queries), np.int64)
     for name in ("claims", "sentences"):
         derived = dict(_derived(evidence.selected.samples, name))
-        labels = derived.get("cited") or derived.get("context")
-        if labels is not None:
-            is_unsupported = np.any([each.value == 0 for each in labels], axis=0)
-            counts += np.bincount(labels[0].query[is_unsupported], minlength=len(counts))
+        values = derived.get("cited", derived.get("context"))
+        if values is not None:
+            query = evidence.selected.samples[0].item_query
+            counts += np.bincount(query[(values == 0).any(axis=0)], minlength=len(counts))
     return counts
 
 
-def _derived(samples: Sequence[Verdicts], name: ItemSet) -> Iterator[tuple[str, list[Labels]]]:
-    """What labels of single passages say about all of them, or about those that a sentence cites."""
+def _derived(samples: Sequence[Verdicts], name: ItemSet) -> Iterator[tuple[str, Any]]:
+    """What labels of single passages say about all of them, or about those that a sentence cites.
+
+    There is a row per sample and a column per item of any set.
+    """
     labelled = [(sample, _labelled_against(sample, name)) for sample in samples]
     cited = [sample for sample, against in labelled if against & {"cited", "others", "passage"}]
     if name == "sentences" and cited:
-        yield "cited", [sample.citations.together for sample in cited]
+        yield "cited", np.array([_by_position(sample, name, sample.citations.together) for sample in cited])
     implying = {"context"} if name == "sentences" else {"context", "passage"}
     context = [sample for sample, against in labelled if against & implying]
     if context:
-        yield "context", [sample.support(name, "context") for sample in context]
+        yield "context", np.array([_by_position(sample, name, sample.support(name, "context")) for sample in context])
 
 
 def _labelled_against(sample: Verdicts, name: ItemSet) -> set[str]:
@@ -241,10 +246,10 @@ def _labelled_against(sample: Verdicts, name: ItemSet) -> set[str]:
     return {AGAINST[each] for each in np.unique(sample.label_against[of_set]).tolist()}
 
 
-def _by_position(verdicts: Verdicts, name: ItemSet, samples: Sequence[Labels]) -> Any:
-    """Values of a set of items in each sample, a column per item of any set."""
-    found = np.full((len(samples), len(verdicts.item_query)), np.nan)
-    found[:, verdicts.item_set == SETS.index(name)] = [labels.value for labels in samples]
+def _by_position(verdicts: Verdicts, name: ItemSet, labels: Labels) -> Floats:
+    """Values of a set of items, with a place for each item of any set."""
+    found = np.full(len(verdicts.item_query), np.nan)
+    found[verdicts.item_set == SETS.index(name)] = labels.value
     return found
 
 

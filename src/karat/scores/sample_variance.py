@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,26 @@ from karat.scores.combining import column_sum, differences
 
 @dataclass(frozen=True, eq=False)
 class SampleVariance:
-    """A row per query: the unbiased variance of the values of a measure in several samples; NaN if it has no value."""
+    """A row per query: the unbiased variance of the values of a measure in several samples, and how many there are.
+
+    A query has fewer values than there are samples if the measure is undefined in some of them. With fewer than two,
+    the variance is NaN.
+    """
 
     samples: int
     within: Floats
+    counts: Ints
 
     @classmethod
     def of(cls, values: Sequence[Floats]) -> SampleVariance:
-        """The variance of each query, from the values of two samples or more."""
+        """The variance of each query, from the values of two samples or more; NaN is not a value."""
+        first = reduce(lambda found, column: np.where(np.isnan(found), column, found), values)
         # Values that differ only by rounding are the same, and have no variance.
-        columns = [differences(column, values[0]) for column in values]
-        mean = column_sum(columns) / len(columns)
-        return cls(len(values), column_sum([(column - mean) ** 2 for column in columns]) / (len(columns) - 1))
+        columns = [differences(column, first) for column in values]
+        counts = np.sum([~np.isnan(column) for column in values], axis=0)
+        mean = column_sum([np.nan_to_num(column) for column in columns]) / np.maximum(counts, 1)
+        squares = column_sum([np.nan_to_num((column - mean) ** 2) for column in columns])
+        return cls(len(values), np.where(counts < 2, np.nan, squares / np.maximum(counts - 1, 1)), counts)
 
     def share(self, values: Floats) -> float | None:
         """The share of the variance of single samples that is the judge's own; `values` are the means of the samples.
@@ -36,25 +45,31 @@ class SampleVariance:
         estimators of a one-way analysis of variance, of which the second is at least 0. With fewer than two values,
         there is none.
 
-        >>> SampleVariance(2, np.array([0.0, 0.125])).share(np.array([1, 0.25]))
+        >>> SampleVariance(2, np.array([0.0, 0.125]), np.array([2, 2])).share(np.array([1, 0.25]))
         0.2
         """
         known = ~(np.isnan(self.within) | np.isnan(values))
         if known.sum() < 2:
             return None
         own = float(self.within[known].mean())
-        between = max(0.0, float(np.var(values[known], ddof=1)) - own / self.samples)
+        of_means = float((self.within[known] / self.counts[known]).mean())
+        between = max(0.0, float(np.var(values[known], ddof=1)) - of_means)
         return own / (own + between) if own else 0.0
 
     def take(self, rows: Ints) -> SampleVariance:
         """Some of the queries, by their positions; -1 is a query without a value."""
-        return replace(self, within=np.append(self.within, np.nan)[rows])
+        return replace(self, within=np.append(self.within, np.nan)[rows], counts=np.append(self.counts, 0)[rows])
 
     def to_dict(self, queries: Sequence[str], values: Floats) -> dict[str, Any]:
-        """What is saved: the share, and the variances of the queries whose samples differ."""
+        """What is saved: the share, the variances of the queries whose samples differ, and which have fewer values."""
         differing = np.flatnonzero(self.within > 0).tolist()
-        variances = {queries[at]: float(self.within[at]) for at in differing}
-        return {"samples": self.samples, "share": self.share(values), "queries": variances}
+        fewer = np.flatnonzero((self.counts < self.samples) & ~np.isnan(values)).tolist()
+        return {
+            "samples": self.samples,
+            "share": self.share(values),
+            "queries": {queries[at]: float(self.within[at]) for at in differing},
+            **({"fewer": {queries[at]: int(self.counts[at]) for at in fewer}} if fewer else {}),
+        }
 
     @classmethod
     def from_dict(cls, data: Any, queries: Sequence[str], values: Floats, where: str) -> SampleVariance:
@@ -62,11 +77,13 @@ class SampleVariance:
         try:
             samples = as_count(data["samples"], 2)
             known = np.array([float(data["queries"].get(query, 0.0)) for query in queries])
+            fewer = data.get("fewer", {})
+            counts = np.array([as_count(fewer.get(query, samples), 1) or 0 for query in queries], np.int64)
         except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
-            samples, known = None, np.zeros(0)
-        if samples is None or not ((known >= 0) & np.isfinite(known)).all():
+            samples, known, counts = None, np.zeros(0), np.zeros(0, np.int64)
+        if samples is None or not ((known >= 0) & np.isfinite(known)).all() or (counts < 1).any():
             raise KaratError("the variances of its samples are damaged", where=where, hint="Save the scores again.")
-        return cls(samples, np.where(np.isnan(values), np.nan, known))
+        return cls(samples, np.where(np.isnan(values) | (counts < 2), np.nan, known), counts)
 
 
 def variances_of_rows(variances: Mapping[str, SampleVariance], rows: Ints) -> dict[str, SampleVariance]:

@@ -1,9 +1,10 @@
 """Verdicts: labels about generated answers, the data that measures of groundedness are computed from."""
 
 from karat.verdicts.labels import Labels, PassagePairs, both, either, harmonic_mean, known_share
+from karat.verdicts.left_out import without_items
 from karat.verdicts.verdicts import AGAINST, SETS, Against, Citations, ItemSet, Relation, Verdicts
 
 __all__ = [
     "AGAINST", "SETS", "Against", "Citations", "ItemSet", "Labels", "PassagePairs", "Relation", "Verdicts",
-    "both", "either", "harmonic_mean", "known_share",
+    "both", "either", "harmonic_mean", "known_share", "without_items",
 ]  # fmt: skip

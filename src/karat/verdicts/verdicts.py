@@ -51,10 +51,10 @@ class Relation(NamedTuple):
 class Verdicts:
     """The labels of one system's answers, by query: items, what they cite, and a row per label.
 
-    The `item_` arrays have a row per item, ordered by query. `item_set` is a position in `SETS`; an item of the set
-    `passages` has a rank, and a nugget may be vital. `listed` says, for each set and query, whether the items are
-    known: an answer whose claims were never extracted is not an answer without claims. Every query has an item `answer`
-    and an item `gold`.
+    The `item_` arrays have a row per item, ordered by query. `item_set` is a position in `SETS`, or -1 for an item that
+    is left out; an item of the set `passages` has a rank, and a nugget may be vital. `listed` says, for each set and
+    query, whether the items are known: an answer whose claims were never extracted is not an answer without claims.
+    Every query has an item `answer` and an item `gold`.
 
     The `cite_` arrays have a row per citation: the position of the sentence, and that of the passage, or -1 if the
     citation points to no passage. The `label_` arrays have a row per label: its task (a position in `tasks`), item,

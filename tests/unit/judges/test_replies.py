@@ -221,7 +221,7 @@ FULL, NONE = LabelReply("full"), LabelReply("none")
         (["full", "none"], {1: FULL, 2: NONE}, None),
         ([row(1, "full"), row(1, "full"), row(2, "none")], {1: FULL, 2: NONE}, None),
         (None, {}, "Items 1 and 2 have no label."),
-        (None, {}, "Items 1 and 2 have no label."),
+        ([], {}, "Items 1 and 2 have no label."),
         ([row(1, "full")], {1: FULL}, "Item 2 has no label."),
         (["full"], {}, "A label is about item None, but the items are 1 to 2. Items 1 and 2 have no label."),
         ([row(1, "full"), row(2, "none"), row(3, "none")], {1: FULL, 2: NONE},
@@ -269,7 +269,9 @@ def test_texts_of_a_list(reply: object, texts: list[str], problem: str | None) -
     assert ([*found], what) == (texts, problem)
 
 
-@pytest.mark.parametrize("element", ["NaN", "Infinity", "-Infinity", "1e999", "7", "null", "true", "[]", "{}", '[["A."]]'])
+@pytest.mark.parametrize(
+    "element", ["NaN", "Infinity", "-Infinity", "1e999", "7", "null", "true", "[]", "{}", '[["A."]]']
+)
 @pytest.mark.parametrize("field", ["claims", "nuggets"])
 def test_only_an_empty_list_says_that_there_are_no_texts(field: str, element: str) -> None:
     texts, problem = read_texts(decode_reply(f'{{"{field}": [{element}]}}'), field)
