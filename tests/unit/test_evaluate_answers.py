@@ -494,6 +494,16 @@ def test_records_with_only_a_query_are_a_finding_whatever_is_evaluated(measures:
     assert "empty-lines" not in findings_by_code(evaluate_results([BOTH], measures))
 
 
+@pytest.mark.parametrize("measures", [None, "Correctness", ["Correctness", "EM"]])
+def test_records_with_only_a_query_are_not_ignored_if_they_have_labels(measures: Any) -> None:
+    label = {"item": "answer", "task": "correctness", "label": "correct"}
+    labels = [{**label, "query": query} for query in ("q", "a", "b")]
+    scores = evaluate_results([{"query": "a"}, BOTH, {"query": "b"}], measures, verdicts=labels)
+    assert scores.values["Correctness"].tolist() == [1.0, 1.0, 1.0]
+    assert "ignored" not in str(scores)
+    assert ("2 queries without a value for " in str(scores)) == (measures != "Correctness")
+
+
 def test_the_finding_about_one_empty_record_is_in_the_singular() -> None:
     assert findings_by_code(evaluate_results(MIXED))["empty-lines"].message == (
         "1 query with nothing to evaluate (ignored): nothing"

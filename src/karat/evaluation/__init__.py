@@ -236,7 +236,9 @@ def evaluate_results(
     unscored = [] if listed else [Finding("unscored", *what) for what in read.unscored]
     unscored += labelled.unscored if labelled and not listed else ()
     notes = [Finding("reading", note, 0) for note in read.notes]
-    findings = (*notes, *scores.findings, *unscored, *empty_results(read.empty))
+    scored = {*scores.queries}  # a query without documents and answers may have labels
+    ignored = [query for query in read.empty if query not in scored]
+    findings = (*notes, *scores.findings, *unscored, *empty_results(ignored))
     return replace(scores, findings=findings, questions=read.questions)
 
 

@@ -90,7 +90,7 @@ def answer_findings(absent: Sequence[str], unknown: Sequence[str], scored: int, 
 
 
 def empty_results(queries: Sequence[str]) -> list[Finding]:
-    """The finding about results that have a query, but neither documents nor answers."""
+    """The finding about queries that are not scored, because their results have neither documents nor answers."""
     return [finding_about_queries("empty-lines", queries, "with nothing to evaluate (ignored)")] if queries else []
 
 
