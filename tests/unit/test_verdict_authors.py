@@ -11,7 +11,7 @@ from karat.evaluation.verdicts import evaluate_verdicts
 from karat.labels.reading import read_verdict_records
 from karat.labels.records import joint_digest, text_digest
 from karat.labels.things import label_status
-from tests.random_verdicts import Record
+from tests.random_verdicts import RUBRIC, Record
 
 
 def _claim(name: str, label: str | None, by: str | None = "human:ann", **more: Any) -> Record:
@@ -296,3 +296,26 @@ def test_without_labels_what_is_cited_is_measured_by_default_and_without_citatio
     assert evaluate_verdicts(items).means == {"CitationValid": 0.0}
     with pytest.raises(KaratError, match="no measure can be computed from these labels"):
         evaluate_verdicts(items[1:])
+
+
+@pytest.mark.parametrize(
+    ("measure", "form"),
+    [
+        ("Faithfulness", "Faithfulness(unit=sentences)"),
+        ("Faithfulness(partial=0.5)", "Faithfulness(partial=0.5, unit=sentences)"),
+        ("Correctness", "Correctness(task=tone)"),
+        ("Correctness(task=style)", "Correctness(task=tone)"),
+    ],
+)
+def test_a_measure_without_labels_names_the_form_that_the_labels_suffice_for(measure: str, form: str) -> None:
+    records = [RUBRIC, {**RUBRIC, "name": "style"}, _claim("s1", "full", type="sentence")]
+    records += [{"query": "q", "item": "answer", "task": "tone", "label": "polite"}]
+    with pytest.raises(KaratError) as error:
+        evaluate_verdicts(records, measure)
+    assert error.value.hint == f"The labels that are there suffice for {form}."
+    assert evaluate_verdicts(records, form).means == {form: 1.0}
+
+
+def test_a_measure_without_labels_in_any_form_says_how_to_label() -> None:
+    with pytest.raises(KaratError, match=r"karat verdicts template results\.jsonl --task nuggets"):
+        evaluate_verdicts([_claim("c1", "full")], "NuggetRecall")

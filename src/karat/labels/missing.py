@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 
-from karat.errors import KaratError, plural
+from karat.errors import KaratError, enumeration, plural
 from karat.labels.failed_labels import FailedLabels
 from karat.labels.label_facts import LabelFacts, LabelKind
 from karat.labels.recipes import RECIPES
@@ -102,13 +102,24 @@ def _labelled(facts: LabelFacts, names: Sequence[str]) -> list[str]:
 
 
 def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, where: str) -> None:
-    """Refuse a measure for which no query has any label, and say what to label; `failed` are labels that failed."""
+    """Refuse a measure for which no query has any label, and say what to do; `failed` are labels that failed."""
     for measure in measures:
         if not labelled_samples(measure, facts):
             relation = _missing(measure, _first(facts))[0]
             what = f"{measure} needs labels of the task {relation.task}: {in_words(relation)}"
-            hint = f"{_unused(facts, failed)}{_how_to_label(relation)}"
+            forms = [str(form) for form in _forms(measure, facts) if labelled_samples(form, facts)]
+            suffice = f"The labels that are there suffice for {enumeration(forms, 'and')}."
+            hint = f"{_unused(facts, failed)}{suffice if forms else _how_to_label(relation)}"
             raise KaratError(f"{what}, and there are none", where=where, hint=hint)
+
+
+def _forms(measure: Measure, facts: LabelFacts) -> Iterator[Measure]:
+    """The measure with each other choice for one of its parameters, and with each rubric."""
+    for name, parameter in measure.definition.parameters.items():
+        choices = parameter.choices or ((parameter.default, *sorted(facts.rubrics)) if name == "task" else ())
+        for choice in choices:
+            with suppress(KaratError):  # a rubric that no measure can name
+                yield measure(**{name: choice})
 
 
 def _unused(facts: LabelFacts, failed: Callable[[], FailedLabels]) -> str:
