@@ -143,6 +143,29 @@ def test_an_unsupported_sample_is_enough_for_the_filter() -> None:
     assert content_of(CLAIM, *samples)["verdicts"]["unsupported"] == [[1]]
 
 
+def test_items_that_one_sample_leaves_out_are_shown_with_the_labels_of_the_others() -> None:
+    nothing = [label(item, "context", None, by="judge", state="nothing_to_judge") for item in ("c1", "p1")]
+    samples = [label("c1", against, "none", by="judge", sample=at) for at in (1, 2) for against in ("context", ["p1"])]
+    grades = [{"task": "relevance", "item": "p1", "label": 2, "by": "judge", "sample": at} for at in (1, 2)]
+    others = [label("c2", "context", "full", by="judge", sample=at) for at in range(3)]
+    second = {**CLAIM, "id": "c2", "text": "Gold is dense."}
+    content = content_of(CLAIM, second, passage(1), passage(2), *nothing, *samples, *grades, *others)
+    [[shown]] = content["verdicts"]["labels"]
+    assert [claim["id"] for claim in shown["claims"]] == ["c1", "c2"]
+    assert [each["id"] for each in shown["passages"]] == ["p1", "p2"]
+    assert shown["claims"][0]["tally"] == {"context": [None, "none", "none"]}
+    assert content["verdicts"]["unsupported"] == [[1]]
+
+
+def test_items_that_all_samples_leave_out_are_shown_as_such() -> None:
+    nothing = [label("answer", None, None, by="judge", sample=at, state="nothing_to_judge") for at in (0, 1)]
+    labelled = label("c1", "context", "full", by="judge", sample=2)
+    others = [{**label("c1", "context", "full", by="judge", sample=at), "query": "r"} for at in range(3)]
+    content = content_of(CLAIM, {**CLAIM, "query": "r"}, *nothing, labelled, *others)
+    claims = [claims for each in content["verdicts"]["labels"] for shown in each for claims in shown["claims"]]
+    assert [claim.get("dropped", False) for claim in claims] == [True, False]
+
+
 def test_an_answer_without_anything_to_judge_has_its_reason(open_page: OpenPage) -> None:
     nothing = {"task": "support", "item": "answer", "label": None, "state": "nothing_to_judge", "why": "It refuses."}
     nothing |= {"by": "judge", "call": "k"}

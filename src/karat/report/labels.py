@@ -38,7 +38,7 @@ class SystemLabels:
         self._records = evidence.selected.records
         samples = evidence.selected.samples
         verdicts = self._verdicts = samples[0]
-        self._sets = np.max([sample.item_set for sample in samples], axis=0)  # a single sample may leave an item out
+        self._sets = np.max([sample.item_set for sample in samples], axis=0)  # a sample may leave an item out
         self._place = {query: at for at, query in enumerate(verdicts.queries)}
         self._names = {
             name: {task.value(label): label for label in task.scale} for name, task in self._records.tasks.items()
@@ -70,11 +70,9 @@ class SystemLabels:
         if at is None:
             return None
         first, last = self._first_item[at : at + 2].tolist()
-        positions = {_name(self._selected.items[row], SETS[self._set(row)]): row for row in range(first, last)}
-        passages = sorted(
-            (row for row in positions.values() if SETS[self._set(row)] == "passages"),
-            key=self._rank,
-        )
+        rows = [row for row in range(first, last) if self._set(row) >= 0]
+        positions = {_name(self._selected.items[row], SETS[self._set(row)]): row for row in rows}
+        passages = sorted((row for row in rows if SETS[self._set(row)] == "passages"), key=self._rank)
         place = {row: at for at, row in enumerate(passages)}
         values = self._values(at, place)
         shown: Shown = {}
