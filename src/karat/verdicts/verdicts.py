@@ -142,9 +142,8 @@ class Verdicts:
         pairs = self.pairs("support", items)
         # An unknown label may raise what the known ones say, but not lower it.
         known = replace(pairs.with_values(np.nan_to_num(pairs.value)), listed=np.ones(len(rows), bool)).best().value
-        labelled, _ = self._tables.get(("support", against), (np.zeros(0, np.int64), None))
-        is_unknown = np.isin(self._key(rows, np.full(len(rows), -1)), labelled) & (known < 1)
-        is_unknown &= ~self.has_none("passages")[self.item_query[rows]]
+        of_context = self.label_item[self.label_against == AGAINST.index(against)]
+        is_unknown = np.isin(rows, of_context) & (known < 1) & ~self.has_none("passages")[pairs.query]
         best = np.where(is_unknown, np.nan, pairs.best().value)
         return self._labels(rows, self._assumed(relation, np.where(np.isnan(whole), best, whole), known))
 
@@ -270,11 +269,10 @@ class Verdicts:
 
     def _found(self, task: str, against: str, item: Ints, passage: Ints) -> Floats:
         """The labels of these items against these passages; NaN if there is none."""
-        table = self._tables.get((task, against))
+        table = self._once("tables", self._label_tables).get((task, against))
         if table is None:
             return np.full(len(item), np.nan)
-        keys, values = table
-        wanted = self._key(item, passage)
+        (keys, values), wanted = table, self._key(item, passage)
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[at] == wanted, values[at], np.nan)
 
@@ -285,11 +283,7 @@ class Verdicts:
         found: Computed = self._shared[name]
         return found
 
-    @property
-    def _tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
-        return self._once("tables", self._find_tables)
-
-    def _find_tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
+    def _label_tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
         """The labels by task and by what they are against: sorted keys of item and passage, and the values."""
         tables = {}
         kinds = self.label_task * len(AGAINST) + self.label_against
@@ -333,9 +327,8 @@ class Citations:
             found = verdicts._found("support", against, item, passage)
             return verdicts._assumed(Relation("support", "sentences", against), found)
 
-        alone = np.where(
-            valid, labels("passage", verdicts.cite_sentence, verdicts.cite_passage), np.where(listed, 0.0, np.nan)
-        )
+        alone = labels("passage", verdicts.cite_sentence, verdicts.cite_passage)
+        alone = np.where(valid, alone, np.where(listed, 0.0, np.nan))
         self.alone = Labels(n, query, alone)
         others = labels("others", verdicts.cite_sentence, verdicts.cite_passage)
         several = cited[self.sentence]
