@@ -1,4 +1,4 @@
-"""The items of responses: the sentences of an answer, `s1`, `s2`, ..., and the passages that the system was given."""
+"""The items of responses: the answer, its sentences, `s1`, `s2`, ..., and the passages that the system was given."""
 
 from __future__ import annotations
 
@@ -25,6 +25,18 @@ def items_of(response: Response) -> list[Item]:
         for at, each in enumerate(response.sentences, 1)
     ]
     return [*sentences, *passages]
+
+
+def answer_of(response: Response) -> list[Item]:
+    """The answer of a response, if it is known."""
+    answer = Item(response.query, "answer", "answer", response.system, text=response.answer)
+    return [] if response.answer is None else [answer]
+
+
+def gold_of(response: Response) -> list[Item]:
+    """The gold answers of a response, if they are known."""
+    text = response.gold_text
+    return [] if text is None else [Item(response.query, "gold", "answer", text=text)]
 
 
 def _prefix(taken: Iterable[str], sentences: int) -> str:
