@@ -18,7 +18,7 @@ import numpy as np
 
 from karat.errors import first_few
 from karat.judged import Bools, Ints
-from karat.labels.categorical import Categorical
+from karat.labels.categorical import Categorical, pair_codes
 from karat.labels.items import answer_of, gold_of, items_of
 from karat.labels.label_columns import Against, ItemKey, LabelColumns
 from karat.labels.reading import VerdictRecords
@@ -96,9 +96,9 @@ class EvaluatedItems:
 
     def fit(self, labels: LabelColumns, rows: Ints) -> FittedLabels:
         """How labels fit what is evaluated, with the ids that their items and passages have there."""
-        item, fit_of_item = self._each(labels.query, labels.item, labels.digest, rows, self._subject)
+        item, fit = self._each(labels.query, labels.item, labels.digest, rows, self._subject)
         against, fit_of_against = self._each(labels.query, labels.against, labels.against_digest, rows, self._against)
-        fit = np.maximum(fit_of_item, fit_of_against)
+        fit = np.maximum(fit, fit_of_against)
         if self.of_results:
             # Only passages have a relevance, and those of other results may have no record.
             is_relevance = labels.task.take(rows).where(lambda task: task == "relevance")
@@ -116,19 +116,24 @@ class EvaluatedItems:
         look_up: Callable[[str, Value, str | None], tuple[Value, Fit]],
     ) -> tuple[Categorical[Value], Ints]:
         """What a column of labels stands for in what is evaluated, and how it fits; distinct cases are tried once."""
-        codes = query.codes[rows].astype(np.int64) * len(column.categories) + column.codes[rows]
-        _, first, place = np.unique(
-            codes * len(digest.categories) + digest.codes[rows], return_index=True, return_inverse=True
-        )
+        fit = np.full(len(rows), Fit.SAME, np.int64)
+        checked: Bools = np.ones(len(rows), bool)
+        if not self.of_results and not self._is_corrected:
+            # Without its digest, a label is about the text that the files have.
+            checked = digest.take(rows).where(lambda each: each is not None)
+        rows = rows[checked]
+        _, pair = np.unique(pair_codes(query, column)[rows], return_inverse=True)
+        cases = pair * len(digest.categories) + digest.codes[rows]
+        _, first, place = np.unique(cases, return_index=True, return_inverse=True)
         found = [look_up(query[row], column[row], digest[row]) for row in rows[first].tolist()]
-        fit = np.array([fit for _, fit in found], np.int64)[place]
+        fit[checked] = np.array([fit for _, fit in found], np.int64)[place]
         code_of = {value: code for code, value in enumerate(column.categories)}
         new = np.array([code_of.setdefault(value, len(code_of)) for value, _ in found], np.int32)[place]
         if (new == column.codes[rows]).all():
             return column, fit
-        codes_of_all = column.codes.copy()
-        codes_of_all[rows] = new
-        return Categorical(list(code_of), codes_of_all), fit
+        codes = column.codes.copy()
+        codes[rows] = new
+        return Categorical(list(code_of), codes), fit
 
     def _subject(self, query: str, name: str, digest: str | None) -> tuple[str, Fit]:
         """What is evaluated of an item that was labelled with a text of this digest."""
@@ -194,6 +199,11 @@ class EvaluatedItems:
 
     def _passages_of(self, query: str) -> Sequence[Item]:
         return self._passages.get(query, ())
+
+    @cached_property
+    def _is_corrected(self) -> bool:
+        """Whether somebody has changed a text in the files since it was labelled."""
+        return any(item.is_corrected for item in self.labelled.values())
 
     @cached_property
     def _passages(self) -> Mapping[str, Sequence[Item]]:

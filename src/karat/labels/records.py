@@ -92,7 +92,7 @@ class Item(NamedTuple):
     @property
     def is_corrected(self) -> bool:
         """Whether somebody has changed the text since it was labelled."""
-        return self.labelled_digest != self.current_digest
+        return None not in (self.digest, self.text) and self.digest != self.current_digest
 
 
 def text_digest(text: str) -> str:
