@@ -99,6 +99,17 @@ def test_without_a_digest_a_label_against_the_context_is_about_the_passages_that
         assert value(scores, "Faithfulness") == expected
 
 
+def test_of_results_that_name_passages_without_texts_the_set_of_ids_decides() -> None:
+    context = joint_digest(text_digest(TEXTS[name]) for name in ("p1", "p2"))
+    for retrieved, expected in ((["p2", "p1"], 0.0), (["p1"], (0, 1))):
+        records = [{**results()[0], "retrieved": retrieved}]
+        for label in (claim(), claim(against_digest=context)):
+            assert (
+                value(evaluate_results(records, "Faithfulness", verdicts=[*PASSAGES, label]), "Faithfulness")
+                == expected
+            )
+
+
 def test_what_a_sentence_cites_is_what_it_cites_in_the_results() -> None:
     sentence = {"query": "q", "id": "s1", "type": "sentence", "cites": ["p1"]}
     label = {"query": "q", "task": "support", "item": "s1", "against": ["p1"], "label": "full"}

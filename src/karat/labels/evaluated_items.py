@@ -60,6 +60,8 @@ class EvaluatedItems:
     gone: frozenset[ItemKey]
     """claims and nuggets of the files that are from another answer than the one that is evaluated"""
     of_results: bool
+    without_passages: frozenset[str] = frozenset()
+    """the queries of which results do not say what the passages were"""
 
     @classmethod
     def of_files(cls, items: Mapping[ItemKey, Item], removed: Mapping[ItemKey, Item]) -> EvaluatedItems:
@@ -70,7 +72,7 @@ class EvaluatedItems:
 
     @classmethod
     def of_responses(
-        cls, responses: Iterable[Response], labelled: Mapping[ItemKey, Item], removed: Mapping[ItemKey, Item]
+        cls, responses: Sequence[Response], labelled: Mapping[ItemKey, Item], removed: Mapping[ItemKey, Item]
     ) -> EvaluatedItems:
         """The items of results, with the claims and nuggets that verdict files have of them."""
         items: dict[ItemKey, Item] = {}
@@ -82,7 +84,8 @@ class EvaluatedItems:
         for key, item in labelled.items():
             if item.query in queries and (item.set == "gold" or (item.type in EXTRACTED and key not in gone)):
                 items.setdefault(key, item)
-        return cls(items, labelled, removed, gone, of_results=True)
+        without_passages = frozenset(each.query for each in responses if not each.knows_passages)
+        return cls(items, labelled, removed, gone, of_results=True, without_passages=without_passages)
 
     @property
     def rejected(self) -> frozenset[ItemKey]:
@@ -164,18 +167,14 @@ class EvaluatedItems:
             digest = digest or (None if known is None else known.labelled_digest)
             return against, _fit(digest, None if item is None else self._digest(item))
         if against == "context":
-            passages = self._passages_of(query)
-            if digest is None:
-                return against, self._fit_of_context(query)
-        else:
-            alone = digest if len(against) == 1 else None
-            found = [self._passage(query, name, alone) for name in against]
-            fit = max(fit for _, fit in found)
-            names = tuple(sorted({name for name, _ in found}))
-            if digest is None or alone or fit == Fit.ABSENT:
-                return names, fit
-            against, passages = names, [self.items[query, name] for name in names]
-        return against, _fit(digest, joint_digest([self._digest(passage) for passage in passages]))
+            return against, self._context(query, digest)
+        alone = digest if len(against) == 1 else None
+        found = [self._passage(query, name, alone) for name in against]
+        fit = max(fit for _, fit in found)
+        names = tuple(sorted({name for name, _ in found}))
+        if digest is None or alone or fit == Fit.ABSENT or any((query, name) not in self.items for name in names):
+            return names, fit
+        return names, _fit(digest, joint_digest(self._digest(self.items[query, name]) for name in names))
 
     def _passage(self, query: str, name: str, digest: str | None) -> tuple[str, Fit]:
         found, fit = self._subject(query, name, digest)
@@ -183,22 +182,24 @@ class EvaluatedItems:
             return found, Fit.ABSENT
         return found, fit
 
-    def _fit_of_context(self, query: str) -> Fit:
-        """Whether all passages together are those that the files list, for labels that do not say what they were."""
-        listed = self._labelled_passages.get(query)
-        if listed is None or (self.of_results and not self._passages_of(query)):
+    def _context(self, query: str, digest: str | None) -> Fit:
+        """Whether all passages together are those that had this digest; without one, those that the files list."""
+        passages, listed = self._passages.get(query, ()), self._labelled_passages.get(query)
+        if query in self.without_passages or not (self.of_results or passages):
+            return _fit(digest, None)
+        now = joint_digest(map(self._digest, passages))
+        if digest is not None and (now is not None or not passages):
+            return Fit.SAME if now == digest else Fit.STALE
+        if listed is None:
             return Fit.TRUSTED
         found = [self._passage(query, name, None) for name in listed]
-        if {name for name, _ in found} != {item.id for item in self._passages_of(query)}:
+        if {name for name, _ in found} != {item.id for item in passages}:
             return Fit.STALE
         return min(Fit.STALE, max(fit for _, fit in found))
 
     def _is_from_unknown_answer(self, item: Item) -> bool:
         """Whether nothing says which answer a claim is from."""
         return item.type == "claim" and _digest_of_answer(item, self.labelled) is None
-
-    def _passages_of(self, query: str) -> Sequence[Item]:
-        return self._passages.get(query, ())
 
     @cached_property
     def _is_corrected(self) -> bool:
