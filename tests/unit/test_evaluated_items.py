@@ -183,6 +183,13 @@ def test_earlier_results_are_evaluated_by_their_own_labels_after_the_file_has_mo
         assert scores.means == {"ContextPrecision": expected}
 
 
+def test_claims_may_have_ids_like_those_of_sentences_but_not_those_of_passages() -> None:
+    scores = evaluate_results(results(), "Faithfulness", verdicts=[claim("full", item="s1")])
+    assert scores.means == {"Faithfulness": 1.0}
+    with pytest.raises(KaratError, match="the claim 'p1' of query 'q' has the id of a passage"):
+        evaluate_results(results(), "Faithfulness", verdicts=[claim(item="p1")])
+
+
 @given(
     labelled=st.dictionaries(st.sampled_from("abcde"), st.integers(0, 3), min_size=1),
     retrieved=st.lists(st.sampled_from("abcde"), min_size=1, unique=True),

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from karat.errors import first_few
+from karat.errors import KaratError, first_few, shown
 from karat.judged import Bools, Ints
 from karat.labels.categorical import Categorical, pair_codes
 from karat.labels.items import answer_of, gold_of, items_of
@@ -76,14 +76,24 @@ class EvaluatedItems:
     ) -> EvaluatedItems:
         """The items of results, with the claims and nuggets that verdict files have of them."""
         items: dict[ItemKey, Item] = {}
+        extracted: dict[str, list[Item]] = {}
+        for item in labelled.values():
+            if item.type in EXTRACTED:
+                extracted.setdefault(item.query, []).append(item)
         for response in responses:
-            for item in (*answer_of(response), *gold_of(response), *items_of(response)):
-                items[item.query, item.id] = item
-        queries = {query for query, _ in items} | {each.query for each in responses}
+            taken = {item.id for item in extracted.get(response.query, ())}
+            given = [*answer_of(response), *gold_of(response), *items_of(response, taken)]
+            items |= {(item.query, item.id): item for item in given}
+            if (gold := labelled.get((response.query, "gold"))) is not None:
+                items.setdefault((response.query, "gold"), gold)
+            for item in extracted.get(response.query, ()):
+                if (item.query, item.id) in items:
+                    what = f"the {item.type} {shown(item.id)} of query {shown(item.query)} has the id of a passage"
+                    raise KaratError(what, where=item.where, hint="Give it another id in the verdict file.")
         gone = _of_other_answers(labelled, items)
-        for key, item in labelled.items():
-            if item.query in queries and (item.set == "gold" or (item.type in EXTRACTED and key not in gone)):
-                items.setdefault(key, item)
+        for response in responses:
+            of_query = {(item.query, item.id): item for item in extracted.get(response.query, ())}
+            items |= {key: item for key, item in of_query.items() if key not in gone}
         without_passages = frozenset(each.query for each in responses if not each.knows_passages)
         return cls(items, labelled, removed, gone, of_results=True, without_passages=without_passages)
 
@@ -285,7 +295,8 @@ def of_other_answers(items: Iterable[Item], response: Response) -> list[Item]:
     """The claims and nuggets among the items of verdict files that are from other answers than those of a response."""
     labelled = {(item.query, item.id): item for item in items if item.system in (None, response.system)}
     current = {(item.query, item.id): item for item in (*answer_of(response), *gold_of(response))}
-    return [labelled[key] for key in labelled if key in _of_other_answers(labelled, current)]
+    gone = _of_other_answers(labelled, current)
+    return [item for key, item in labelled.items() if key in gone]
 
 
 def _of_other_answers(labelled: Mapping[ItemKey, Item], items: Mapping[ItemKey, Item]) -> frozenset[ItemKey]:
