@@ -92,17 +92,22 @@ def items(table: Record, result: Record) -> Iterator[Record]:
     """The items of a question. Passages are without their texts: these are in generated.jsonl."""
     passages = [passage["id"] for passage in result["retrieved"]]
     own = {"query": result["query"], "system": SYSTEM}
+    answer, gold = digest(result["answer"]), digest("\n".join(sorted(result["gold_answers"])))
+    yield {**own, "id": "answer", "type": "answer", "digest": answer}
+    yield {"query": result["query"], "id": "gold", "type": "answer", "digest": gold}
     for rank, passage in enumerate(result["retrieved"], start=1):
         yield {**own, "id": passage["id"], "type": "passage", "rank": rank, "digest": digest(passage["content"])}
     for at, text in enumerate(table["sentences"], start=1):
         cites = {"cites": names} if (names := cited(text, passages)) else {}
         yield {**own, "id": f"s{at}", "type": "sentence", "of": "answer", "text": text} | cites
     for at, (text, *_) in enumerate(table.get("claims", ()), start=1):
-        yield {**own, "id": f"a{at}", "type": "claim", "of": "answer", "text": text}
+        yield {**own, "id": f"a{at}", "type": "claim", "of": "answer", "text": text, "of_digest": answer}
     for at, (text, *_) in enumerate(table["gold"], start=1):
-        yield {"query": result["query"], "id": f"g{at}", "type": "claim", "of": "gold", "text": text}
+        claim = {"query": result["query"], "id": f"g{at}", "type": "claim", "of": "gold"}
+        yield {**claim, "text": text, "of_digest": gold}
     for at, (text, importance, *_) in enumerate(table["nuggets"], start=1):
-        yield {"query": result["query"], "id": f"n{at}", "type": "nugget", "text": text, "importance": importance}
+        nugget = {"query": result["query"], "id": f"n{at}", "type": "nugget", "importance": importance}
+        yield {**nugget, "text": text, "of_digest": gold}
 
 
 def labels(table: Record, sentences: list[str], passages: list[str]) -> Iterator[Label]:

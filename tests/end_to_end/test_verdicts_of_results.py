@@ -100,7 +100,7 @@ CLAIMS = [
 CHANGED = [{**RECORDS[0], "answer": "It is soft [1]. Very. It is rare [1]."}]
 
 
-def test_claims_and_sentences_of_an_answer_that_has_changed_do_not_count() -> None:
+def test_claims_of_an_answer_that_has_changed_do_not_count_and_new_sentences_are_unlabelled() -> None:
     measures = ["Faithfulness", "SupportRecall", "NuggetRecall"]
     sentences = [
         {"query": "q1", "system": "rag", "id": name, "type": "sentence", "text": text, "cites": cites}
@@ -111,10 +111,10 @@ def test_claims_and_sentences_of_an_answer_that_has_changed_do_not_count() -> No
     assert evaluated(RECORDS, labels, measures).means == dict(zip(measures, (1.0, 0.75, 1.0), strict=True))
     scores = evaluated([*CHANGED, RECORDS[1]], labels, measures)
     assert scores.means == dict.fromkeys(measures, 1.0)
-    # One of three sentences cites nothing.
-    assert [scores.bounds(name).per_query["q1"] for name in measures] == [(0, 1), (0, 2 / 3), (0, 1)]
+    # The first of three sentences is supported, and one cites nothing.
+    assert [scores.bounds(name).per_query["q1"] for name in measures] == [(0, 1), (1 / 3, 2 / 3), (0, 1)]
     notes = list(map(str, scores.findings))
-    assert "3 labels not used: about answers that have changed since (q1)." in notes
+    assert "1 label not used: about answers that have changed since (q1)." in notes
     assert "1 label not used: the text has changed since." in notes
 
 
@@ -123,12 +123,14 @@ def test_if_all_labels_are_about_earlier_answers_the_error_says_so() -> None:
         evaluated(CHANGED, CLAIMS[:2], "Faithfulness")
 
 
-def test_sentences_that_are_not_in_an_answer_are_noticed_without_its_digest() -> None:
+def test_labels_of_other_sentences_than_those_of_the_answer_are_not_used() -> None:
     row = {**ROW, "query": "q1", "type": "sentence", "against": ["d1"], "cites": ["d1"]}
-    same = [{**row, "item": "a", "text": "It is SOFT"}, {**row, "item": "b", "text": "Very [1]!"}]
-    assert not evaluated(RECORDS[:1], same).findings
-    scores = evaluated(RECORDS[:1], [*same, {**row, "item": "c", "text": "It is rare."}])
-    assert "labelled sentences of 1 query not in the answer: q1." in map(str, scores.findings)
+    row |= {"against_digest": text_digest("Gold is soft.")}
+    labels = [{**row, "item": "a", "text": "Very."}, {**row, "item": "b", "text": "It is rare."}]
+    scores = evaluated(RECORDS[:1], labels, "Faithfulness(unit=sentences)")
+    assert scores.bounds("Faithfulness(unit=sentences)").per_query["q1"] == (0.5, 1.0)
+    notes = list(map(str, scores.findings))
+    assert notes == ["1 label not used: about passages or sentences that the results do not have."]
 
 
 def test_labels_of_other_passages_than_those_of_the_results_do_not_count() -> None:
@@ -148,8 +150,9 @@ def test_labels_of_people_are_stale_after_an_answer_has_changed(folder: Path) ->
     assert "Faithfulness(unit=sentences)   1.0000" in good(folder, *words)
     write(folder / "rag.jsonl", [*CHANGED, RECORDS[1]])
     table = good(folder, *words)
-    assert "Faithfulness(unit=sentences)   1.0000   0.5000 to 1.0000         1" in table
-    assert "note: 2 labels not used: about answers that have changed since (q1)." in table
+    # Two of the three sentences that q1 has now are labelled.
+    assert "Faithfulness(unit=sentences)   1.0000   0.8333 to 1.0000         1" in table
+    assert "note:" not in table
 
 
 def test_what_answers_cite_is_measured_without_labels(folder: Path) -> None:
@@ -239,8 +242,9 @@ def test_explain_shows_labels_by_whom_and_why_and_what_is_unlabelled() -> None:
 def test_explain_shows_stale_labels_as_stale_unless_there_is_a_later_one() -> None:
     row = {**ROW, "query": "q1", "type": "claim", "against": ["d1"], "label": "none"}
     passage = {"query": "q1", "system": "rag", "id": "d1", "type": "passage", "rank": 1}
-    labels = [{**passage, "text": "Gold is hard."}, {**row, "item": "c1"}, {**row, "item": "c2"}]
-    labels += [{**passage, "text": "Gold is soft."}, {**row, "item": "c2", "label": "full"}]
+    hard, soft = ({"against_digest": text_digest(text)} for text in ("Gold is hard.", "Gold is soft."))
+    labels = [{**passage, "text": "Gold is soft."}, *({**row, **hard, "item": item} for item in ("c1", "c2"))]
+    labels += [{**row, **soft, "item": "c2", "label": "full"}]
     scores = evaluated(RECORDS[:1], labels, "Faithfulness")
     explained = scores.explain("q1")
     assert [(each.item, each.label_text) for each in explained.labels or ()] == [("c1", "stale"), ("c2", "full")]

@@ -96,7 +96,9 @@ def test_passages_of_the_labels_are_those_of_the_results() -> None:
     for query, line in RESULTS.items():
         items = of_type(query, "passage")
         assert [(item["id"], item["rank"]) for item in items] == [(n, at + 1) for at, n in enumerate(passages(query))]
-        texts = [passage["content"] for passage in line["retrieved"]] + [i["text"] for i in ITEMS[query] if "text" in i]
+        texts = [line["answer"], "\n".join(sorted(line["gold_answers"]))]
+        texts += [passage["content"] for passage in line["retrieved"]]
+        texts += [item["text"] for item in ITEMS[query] if "text" in item]
         digests = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts]
         assert [item["digest"] for item in ITEMS[query]] == digests
 

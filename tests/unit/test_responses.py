@@ -106,7 +106,7 @@ def test_items_are_read_back_from_their_records_and_their_ids_are_unique() -> No
     for item in items:
         again = read_item(json.loads(json.dumps(item.record())), "")
         assert again._replace(digest=None) == item
-        assert not again.is_changed
+        assert not again.is_corrected
 
 
 TREC = {

@@ -111,6 +111,7 @@ def test_what_is_filled_in_comes_back_with_all_items(sheet: Path) -> None:
     assert found.verdicts[1] == {
         "record": "verdict", "query": "007", "system": "rag", "task": "support", "item": "s2", "against": ["d1"],
         "label": "none", "by": "human:ann", "why": "- not stated", "digest": found.verdicts[1]["digest"],
+        "against_digest": text_digest("Gold, a metal,\r\nis soft;"),
     }  # fmt: skip
     answers = {key: item.digest for key, item in found.items.items() if item.type == "answer"}
     assert answers == {(each["query"], "rag", "answer"): text_digest(each["answer"]) for each in RESULTS}
@@ -345,7 +346,9 @@ def test_a_sheet_that_is_imported_again_adds_only_what_is_new(sheet: Path, tmp_p
 def test_a_label_is_known_whatever_the_file_says_that_relevance_is_compared_with(tmp_path: Path) -> None:
     todo, verdicts = tmp_path / "todo.csv", tmp_path / "verdicts.jsonl"
     label = {"query": "007", "system": "rag", "task": "relevance", "by": "human", "record": "verdict", "label": 2}
-    verdicts.write_text("".join(json.dumps({**label, "item": name}) + "\n" for name in ("d1", "d2")))
+    texts = {each["id"]: each["content"] for each in RESULTS[0]["retrieved"]}
+    labels = [{**label, "item": name, "digest": text_digest(text)} for name, text in texts.items()]
+    verdicts.write_text("".join(json.dumps(each) + "\n" for each in labels))
     write_sheet(sheet_of("context", read_responses(RESULTS[:1], system="rag").responses), todo)
     added = add_to_verdict_file(read_filled_sheet(filled(todo, "2", "2")), verdicts)
     assert (added.labels, added.notes) == (0, ("2 labels were in the file already",))

@@ -163,7 +163,8 @@ def test_another_passage_may_take_the_rank_of_a_removed_one() -> None:
     ("against", "digests", "value"),
     [
         (["p1"], ["a"], 1.0), (["p1"], ["b"], None), ("context", ["a", "b"], 1.0), ("context", ["a"], None),
-        ("context", ["b", "a"], None), ("answer", ["c"], 1.0), ("answer", ["a"], None), ("gold", ["a"], 1.0),
+        ("context", ["b", "a"], 1.0), ("context", ["a", "b", "a"], 1.0), ("answer", ["c"], 1.0),
+        ("answer", ["a"], None), ("gold", ["a"], 1.0),
     ],
     ids=str,
 )  # fmt: skip
@@ -211,51 +212,49 @@ def test_a_label_against_a_passage_that_has_changed_is_not_used(against: Any, va
     assert _value([*passages, _claim("c1", "full", against=against)]) == value
 
 
-SOFT, HARD, GONE = {"text": "Gold is soft."}, {"text": "Gold is hard."}, {"removed": True}
+SOFT, HARD = "Gold is soft.", "Gold is hard."
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "against", "value"),
-    [
-        ([SOFT], [], ["p1"], 1.0),
-        ([SOFT], [SOFT], ["p1"], 1.0),
-        ([SOFT], [HARD], ["p1"], None),
-        ([SOFT], [HARD], "context", None),
-        ([SOFT], [HARD], ["p2"], 1.0),
-        ([SOFT, HARD], [], ["p1"], 1.0),
-        ([SOFT], [HARD, SOFT], ["p1"], 1.0),
-        ([SOFT], [GONE, HARD], ["p1"], None),
-        ([SOFT], [GONE, SOFT], ["p1"], 1.0),
-        ([], [SOFT], ["p1"], 1.0),
-        ([], [SOFT, HARD], ["p1"], None),
-    ],
-    ids=str,
-)
-def test_a_label_is_about_the_texts_that_the_file_had_before_it(
-    before: list[Record], after: list[Record], against: Any, value: float | None
+@pytest.mark.parametrize("against", [["p1"], "context"], ids=str)
+@pytest.mark.parametrize(("digest", "value"), [(text_digest(SOFT), 1.0), (text_digest(HARD), None), (None, 1.0)])
+def test_the_digest_of_a_label_says_which_text_it_is_about_wherever_the_label_stands(
+    against: Any, digest: str | None, value: float | None
 ) -> None:
     passage = {"record": "item", "query": "q", "id": "p1", "type": "passage", "rank": 1}
-    other = {**passage, "id": "p2", "rank": 2, **SOFT}
-    records = [other, *({**passage, **text} for text in before), _claim("c1", "full", against=against)]
-    records += [{**passage, **text} for text in after]
-    assert _value(records) == value
-    stale = ["1 label not used: the text has changed since"] if value is None else []
-    assert _notes(records) == stale
-    assert label_status(read_verdict_records(records)) == ["stale" if stale else "counts"]
-    assert _value([*records, _claim("c1", "none", against="context")]) == 0.0
+    label = _claim("c1", "full", against=against, against_digest=digest)
+    items = [{**passage, "text": HARD}, {**passage, "text": SOFT}]
+    for records in ([label, *items], [items[0], label, items[1]], [*items, label]):
+        assert _value(records) == value
+        assert _notes(records) == (["1 label not used: the text has changed since"] if value is None else [])
+        assert label_status(read_verdict_records(records)) == ["stale" if value is None else "counts"]
+    assert _value([*items, label, _claim("c1", "none", against="context")]) == 0.0
 
 
-def test_a_label_of_an_answer_or_a_claim_is_about_its_text_at_the_time() -> None:
+def test_a_label_of_an_answer_or_a_claim_is_about_the_text_of_its_digest() -> None:
     answer = {"query": "q", "id": "answer", "type": "answer"}
     claim = {"query": "q", "id": "c1", "type": "claim"}
-    nugget = _claim("n1", "full", type="nugget", against="answer")
-    for item, label, measure in ((answer, nugget, "NuggetRecall"), (claim, _claim("c1", "full"), "Faithfulness")):
-        records = [{**item, **SOFT}, label, {**item, **HARD}]
-        assert evaluate_verdicts(records, measure).means == {measure: None}
-        assert evaluate_verdicts([*records, label], measure).means == {measure: 1.0}
-    # The digest of the label says that it is about the later text of its item.
-    digest = text_digest(str(HARD["text"]))
-    assert _value([{**claim, **SOFT}, _claim("c1", "full", digest=digest), {**claim, **HARD}]) == 1.0
+    nugget = _claim("n1", "full", type="nugget", against="answer", against_digest=text_digest(SOFT))
+    of_claim = _claim("c1", "full", digest=text_digest(SOFT))
+    for item, label, measure in ((answer, nugget, "NuggetRecall"), (claim, of_claim, "Faithfulness")):
+        records = [{**item, "text": SOFT}, label]
+        assert evaluate_verdicts(records, measure).means == {measure: 1.0}
+        assert evaluate_verdicts([*records, {**item, "text": HARD}], measure).means == {measure: None}
+
+
+def test_claims_and_nuggets_of_another_answer_are_not_used() -> None:
+    answers = [
+        {"query": "q", "id": name, "type": "answer", "text": text} for name, text in (("answer", SOFT), ("gold", HARD))
+    ]
+    claim = {"query": "q", "id": "c1", "type": "claim", "of_digest": text_digest(SOFT)}
+    nugget = {**claim, "id": "n1", "type": "nugget", "of_digest": text_digest(HARD)}
+    labels = [_claim("c1", "full", type=None), _claim("n1", "full", type=None, against="answer")]
+    measures = ["Faithfulness", "NuggetRecall"]
+    assert evaluate_verdicts([*answers, claim, nugget, *labels], measures).means == dict.fromkeys(measures, 1.0)
+    for stale, used in ((claim, "NuggetRecall"), (nugget, "Faithfulness")):
+        others = [{**each, "of_digest": "other"} if each is stale else each for each in (claim, nugget)]
+        scores = evaluate_verdicts([*answers, *others, *labels])
+        assert {name: mean for name, mean in scores.means.items() if mean is not None} == {used: 1.0}
+        assert "1 label not used: about answers that have changed since (q)." in map(str, scores.findings)
 
 
 @pytest.mark.parametrize(

@@ -143,9 +143,9 @@ def test_an_item_is_written_as_it_is_read_with_the_digest_of_its_text() -> None:
 
 
 def test_a_text_that_was_changed_after_it_was_labelled_is_noticed() -> None:
-    assert Item("q", "c", "claim", text="Gold is hard.", digest=text_digest("Gold is soft.")).is_changed
-    assert not Item("q", "c", "claim", text="Gold is soft.", digest=text_digest("Gold is soft.")).is_changed
-    assert not Item("q", "c", "claim", text="Gold is soft.").is_changed
+    assert Item("q", "c", "claim", text="Gold is hard.", digest=text_digest("Gold is soft.")).is_corrected
+    assert not Item("q", "c", "claim", text="Gold is soft.", digest=text_digest("Gold is soft.")).is_corrected
+    assert not Item("q", "c", "claim", text="Gold is soft.").is_corrected
 
 
 @pytest.mark.parametrize(

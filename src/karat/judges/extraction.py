@@ -45,9 +45,18 @@ def gold_claims_request(
 
 
 def nuggets_request(
-    question: str, gold: Sequence[str], passages: Sequence[Passage], query: str, taken: Collection[str], prompt: Prompt
+    question: str,
+    gold: Sequence[str],
+    passages: Sequence[Passage],
+    query: str,
+    taken: Collection[str],
+    prompt: Prompt,
+    of_digest: str | None = None,
 ) -> ModelRequest:
-    """The request for the nuggets of a question: from its gold answers, or from passages if it has none."""
+    """The request for the nuggets of a question: from its gold answers, or from passages if it has none.
+
+    `of_digest` is that of the gold answers.
+    """
     texts = list(gold) or [each.text or "" for each in passages]
     found = {"gold_answers": texts} if gold else {"passages": [{"id": at, "text": t} for at, t in enumerate(texts, 1)]}
     kind = {"type": "string", "enum": list(_IMPORTANCE)}
@@ -55,7 +64,10 @@ def nuggets_request(
 
     def items(nuggets: Iterable[tuple[str, str | None]]) -> tuple[Record, ...]:
         named = zip(_new_ids("nugget", taken), nuggets, strict=False)
-        return tuple(Item(query, name, "nugget", text=text, importance=kind).record() for name, (text, kind) in named)
+        return tuple(
+            Item(query, name, "nugget", text=text, importance=kind, of_digest=of_digest).record()
+            for name, (text, kind) in named
+        )
 
     def read(reply: Any) -> ReadReply:
         nuggets, problem = _read_nuggets(reply)
@@ -88,7 +100,8 @@ def _claims_request(
 ) -> ModelRequest:
     def items(texts: Sequence[str]) -> tuple[Record, ...]:
         named = zip(_new_ids(prefix, taken), texts, strict=False)
-        return tuple(Item(of.query, name, "claim", of.system, of.id, text).record() for name, text in named)
+        claim = Item(of.query, "", "claim", of.system, of.id, of_digest=of.current_digest)
+        return tuple(claim._replace(id=name, text=text).record() for name, text in named)
 
     def read(reply: Any) -> ReadReply:
         texts, problem = read_texts(reply, "claims")

@@ -238,7 +238,7 @@ class VerdictFile:
                 owner = item.query, item.system
                 known[owner] = known.get(owner) or self._items(*owner)
                 before = known[owner].get(item.id)
-                is_same = before is not None and before.record() == item.record() and not before.is_changed
+                is_same = before is not None and before.record() == item.record() and not before.is_corrected
                 is_known = before is None if record.get("removed") else is_same
             elif record["record"] == "task":
                 task = self._index.tasks.get(record["name"])

@@ -7,12 +7,11 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from karat.judges.prompts import Prompt, object_schema
-from karat.judges.question_items import gold_text
 from karat.judges.replies import LabelReply, read_label, read_labels
 from karat.judges.requests import ModelRequest, ReadReply, Record
 from karat.labels.label_columns import Against
 from karat.labels.recipes import Asked
-from karat.labels.records import Item, joint_digest, text_digest
+from karat.labels.records import Item
 from karat.labels.responses import Response
 from karat.labels.tasks import NOTHING_TO_JUDGE, Task
 
@@ -35,10 +34,9 @@ class LabelSubject(NamedTuple):
     def verdict(self, **fields: Any) -> Record:
         """The record of a verdict, with a label or a state."""
         against = list(self.against) if isinstance(self.against, tuple) else self.against
-        digest = self.item.digest if self.item.text is None else text_digest(self.item.text)
         about = {
             "record": "verdict", "query": self.item.query, "system": self.system, "task": self.task.name,
-            "item": self.item.id, "against": against, **fields, "digest": digest,
+            "item": self.item.id, "against": against, **fields, "digest": self.item.current_digest,
             "against_digest": self.against_digest,
         }  # fmt: skip
         return {name: value for name, value in about.items() if value is not None}
@@ -63,7 +61,7 @@ class LabelSubject(NamedTuple):
 
 def subject_of(asked: Asked, task: Task, response: Response) -> LabelSubject:
     """What a label is about, for a response."""
-    digest = _against_digest(response, asked.against) if task.name == "support" else None
+    digest = response.digest_of(asked.against) if task.name == "support" and asked.against is not None else None
     return LabelSubject(task, asked.item, response.system, asked.against, digest)
 
 
@@ -98,15 +96,6 @@ def _evidence(response: Response, against: Against) -> dict[str, Any]:
     # A passage that is compared alone is always the first, so that systems that found it at other ranks share a call.
     ids = [1] if len(passages) == 1 else [each.rank for each in passages]
     return {"passages": [{"id": name, "text": each.text} for name, each in zip(ids, passages, strict=True)]}
-
-
-def _against_digest(response: Response, against: Against) -> str:
-    """The digest of what items are compared with, by which a label notices that it has changed since."""
-    if against == "answer":
-        return text_digest(response.answer or "")
-    if against == "gold":
-        return text_digest(gold_text(response.gold_answers or ()))
-    return joint_digest([text_digest(each.text or "") for each in response.compared_passages(against)])
 
 
 def relevance_request(

@@ -268,7 +268,10 @@ class _Planner:
             passages = nugget_passages(items.responses) if items.gold is None else []
             prompt = self.prompts["nuggets"]
             if gold or passages:
-                requests.append(nuggets_request(first.question, gold, passages, first.query, items.ids(), prompt))
+                digest = None if items.gold is None else items.gold.current_digest
+                requests.append(
+                    nuggets_request(first.question, gold, passages, first.query, items.ids(), prompt, digest)
+                )
         return requests
 
     def _parted(self, response: Response, items: Sequence[Item]) -> tuple[list[Record], list[LabelSubject]]:

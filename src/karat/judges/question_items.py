@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from karat.judges.requests import Record, RequestOutcome
+from karat.labels.evaluated_items import EXTRACTED, of_other_answers
 from karat.labels.items import items_of
 from karat.labels.records import IMPLIED, Item, read_item
-from karat.labels.responses import Response
+from karat.labels.responses import Response, gold_text
 
 READ_PASSAGES = ("faithfulness", "context", "support", "citations", "coverage", "claims")
 """the recipes that read passages"""
 READ_SENTENCES = ("support", "citations")
 """the recipes that read sentences, and only the passages that these cite"""
-_CORRECTED = ("claim", "nugget", "sentence")
-"""the items that people correct; passages and answers are those of the results"""
+_READ_EXTRACTED = {"gold_claims": ("claims",), "nuggets": ("nuggets", "coverage")}
+"""the recipes that read what was extracted from gold answers"""
 
 
 class KnownItems(Protocol):
@@ -33,16 +34,11 @@ def gold_answers(responses: Iterable[Response]) -> tuple[str, ...] | None:
     return next((each.gold_answers for each in responses if each.gold_answers is not None), None)
 
 
-def gold_text(answers: Iterable[str]) -> str:
-    """The gold answers of a question as one text."""
-    return "\n".join(answers)
-
-
 class QuestionItems:
     """The items of a question and of the answers to it.
 
-    Items of the verdict file are used, because people may have corrected them. But if an answer has another text now,
-    its claims and sentences are not, nor are passages that were not retrieved this time; `records` remove them.
+    Answers, sentences and passages are those of the results. Claims and nuggets are those of the verdict file, where
+    people may have corrected them, unless they are from another answer. What does not hold any more, `records` remove.
     """
 
     def __init__(self, recipe: str, responses: Sequence[Response], known: KnownItems) -> None:
@@ -60,26 +56,25 @@ class QuestionItems:
         }
         for system, items in self._items.items():
             # Somebody has corrected them in the file. Now they are labelled with the text that they have.
-            self._replace(system, [], [each for each in items.values() if each.is_changed and each.type in _CORRECTED])
+            self._replace(system, [], [each for each in items.values() if each.is_corrected and each.type in EXTRACTED])
+        for response in responses:
+            for item in of_other_answers([*self._known(response)], response):
+                if item.set == "claims" or recipe in _READ_EXTRACTED[item.set]:
+                    self._replace(item.system, [item], [])
         if recipe == "claims" and self.gold is not None:
-            is_changed = _is_other(self._items[None].get("gold"), self.gold)
-            self._replace(None, self.gold_claims if is_changed else [], [self.gold])
+            self._replace(None, [], [self.gold])
         self._read = {each.system: self._of_response(each) for each in responses}
 
     def _of_response(self, response: Response) -> list[Item]:
         """The sentences and passages of a response; those that were in the file and are not in it are removed."""
         recipe, system, answer = self.recipe, response.system, self.answers[response.system]
         known = self._items[system]
-        is_changed = _is_other(known.get("answer"), answer)
+        before = known.get("answer")
+        is_changed = before is not None and before.labelled_digest not in (None, answer.current_digest)
         sentences = [each for each in items_of(response) if each.type == "sentence"]
         passages = [each for each in items_of(response) if each.type == "passage"]
         labelled = [each for each in known.values() if each.type == "sentence"]
-        ids = {each.id for each in passages}
-        # If they are the first of the same sentences, a crash may have left the others unwritten.
-        are_others = {(each.id, each.text) for each in labelled} - {(each.id, each.text) for each in sentences}
-        if are_others and not is_changed and all(_is_in(each, response.answer or "", ids) for each in labelled):
-            sentences = _with_citations(labelled, sentences)
-        gone = [each for each in known.values() if is_changed and each.type == "claim" and each.of != "gold"]
+        gone = []
         if recipe in READ_SENTENCES:
             gone += _without(labelled, sentences)
         elif is_changed:
@@ -140,24 +135,6 @@ class QuestionItems:
             yield from self._items[response.system].values()
 
 
-def _is_in(sentence: Item, answer: str, passages: Set[str]) -> bool:
-    """Whether a sentence is one of an answer, and its id is not that of a passage."""
-    return bool(sentence.text) and str(sentence.text) in answer and sentence.id not in passages
-
-
-def _with_citations(labelled: Iterable[Item], current: Iterable[Item]) -> list[Item]:
-    """Sentences of the file that cite what they cite now: the same answer may be given for other passages."""
-    cites: dict[str | None, list[tuple[str, ...]]] = {}
-    for each in current:
-        cites.setdefault(each.text, []).append(each.cites)
-    return [each._replace(cites=cites[each.text].pop(0)) if cites.get(each.text) else each for each in labelled]
-
-
 def _without(items: Iterable[Item], current: Iterable[Item]) -> list[Item]:
     ids = {each.id for each in current}
     return [each for each in items if each.id not in ids]
-
-
-def _is_other(known: Item | None, item: Item) -> bool:
-    """Whether an item is known with another text."""
-    return known is not None and known.is_about_other_text(item.text)

@@ -11,7 +11,6 @@ import numpy as np
 from karat.errors import KaratError, did_you_mean, shown
 from karat.judged import Bools, Floats, Ints, distinct
 from karat.labels.categorical import pair_codes
-from karat.labels.changes import labels_of_earlier_texts
 from karat.labels.item_arrays import ItemArrays
 from karat.labels.label_columns import Against, ItemKey
 from karat.labels.reading import VerdictRecords
@@ -49,11 +48,12 @@ class VerdictArrays:
         queries: Mapping[str, int],
         items: Mapping[ItemKey, Item],
         rows: Ints,
-        stale: set[ItemKey],
+        stale: Ints,
     ) -> None:
         self.records, self.queries, self.rows = records, queries, rows
+        self.stale: Bools = np.zeros(len(records.labels), bool)
+        self.stale[stale] = True
         labels = records.labels
-        self.stale = stale | {(key[0], "context") for key in stale if items[key].type == "passage"}
         self.tasks = tuple(records.tasks)
         self.listed: Bools = np.zeros((len(SETS), len(queries)), bool)
         left_out = self._nothing_to_judge(items)
@@ -73,7 +73,7 @@ class VerdictArrays:
 
     def add_response(self, response: Response) -> None:
         """What a response says without a label: which sentences and passages there are, and if there is an answer."""
-        query, known = self.queries[response.query], ["passages"]
+        query, known = self.queries[response.query], ["passages"] if response.knows_passages else []
         if response.answer is not None:
             known += ["sentences"] if has_text(response.answer) else ["sentences", "claims"]
         for each in known:
@@ -98,7 +98,7 @@ class VerdictArrays:
             doubted.setdefault((labels.query[row], labels.item[row]), set()).add(labels.task[row])
         latest: dict[tuple[object, ...], int] = {}
         for row in self.rows[np.isin(item, item[nothing])].tolist():
-            if self._is_vote(row, doubted, items):
+            if self._is_vote(row, doubted):
                 about = labels.query[row], labels.item[row], labels.task[row], labels.against[row]
                 latest[*about, labels.by[row], labels.sample[row]] = row
         for row in latest.values():
@@ -113,16 +113,15 @@ class VerdictArrays:
                 self.listed[SETS.index(each), self.queries[query]] = True
         return {key for key in left_out if key[1] not in IMPLIED}
 
-    def _is_vote(self, row: int, doubted: Mapping[ItemKey, set[str]], items: Mapping[ItemKey, Item]) -> bool:
+    def _is_vote(self, row: int, doubted: Mapping[ItemKey, set[str]]) -> bool:
         """Whether a label says if there is anything to judge in an item about which somebody says that there is not.
 
         A label of the answer, such as its correctness, does not say whether it has claims.
         """
         labels, key = self.records.labels, (self.records.labels.query[row], self.records.labels.item[row])
-        if labels.state[row] == "failed" or (key[1] in IMPLIED and labels.task[row] not in doubted[key]):
+        if labels.state[row] == "failed" or self.stale[row]:
             return False
-        item = items.get(key)
-        return item is None or not item.has_other_text_than(labels.digest[row])
+        return key[1] not in IMPLIED or labels.task[row] in doubted[key]
 
     def _label_columns(self) -> _LabelPositions:
         """What each label is about, as positions; column by column, because there may be millions of rows."""
@@ -176,7 +175,7 @@ class VerdictArrays:
         `numbers` are those of the samples, by default of all that there are.
         """
         labels, columns = self.records.labels, self._label_columns()
-        values = self._values(columns.item)
+        values = self._values()
         usable = columns.against >= 0
         self.unused = int((~usable).sum())
         authors = labels.by.codes[self.rows].astype(np.int64)
@@ -228,8 +227,8 @@ class VerdictArrays:
         about = (columns.task * len(AGAINST) + columns.against) * items + columns.item
         return about * items + columns.passage + 1
 
-    def _values(self, item: Ints) -> Floats:
-        """The number that each label stands for; NaN if it failed, or if its text has changed since."""
+    def _values(self) -> Floats:
+        """The number that each label stands for; NaN if it failed, or is stale."""
         labels, tasks = self.records.labels, self.records.tasks
         task, label = labels.task.categories, labels.label.categories
         pair = pair_codes(labels.task, labels.label)[self.rows]
@@ -240,26 +239,10 @@ class VerdictArrays:
             name, given = task[at // len(label)], label[at % len(label)]
             numbers[at] = np.nan if given is None else tasks[name].value(given)
         values = numbers[pair]
-        outdated = labels.are_about(self.rows, self.stale, self.stale) | self._has_other_digest(item)
-        outdated |= np.isin(self.rows, labels_of_earlier_texts(self.records))
-        self.outdated = self.rows[outdated]
-        values[outdated] = np.nan
+        stale = self.stale[self.rows]
+        self.outdated = self.rows[stale]
+        values[stale] = np.nan
         return values
-
-    def _has_other_digest(self, item: Ints) -> Bools:
-        """Whether a label names the digest of another text than that of its item."""
-        digests = self.records.labels.digest.take(self.rows)
-        given = np.flatnonzero(digests.where(lambda each: each is not None))
-        width = len(digests.categories)
-        pair = item[given] * width + digests.codes[given]
-        changed = [each for each in distinct(pair).tolist() if self._is_other_text(each // width, each % width)]
-        outdated: Bools = np.zeros(len(self.rows), bool)
-        outdated[given] = np.isin(pair, changed)
-        return outdated
-
-    def _is_other_text(self, item: int, digest: int) -> bool:
-        known = self.items.item[item]
-        return known is not None and known.has_other_text_than(self.records.labels.digest.categories[digest])
 
     def _last_of_each(self, thing: Ints, authors: Ints, sample: Ints, values: Floats) -> Ints:
         """Of labels for one thing by one author, the last; a failure does not replace a label."""

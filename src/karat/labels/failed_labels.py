@@ -12,7 +12,7 @@ import numpy as np
 
 from karat.errors import plural, printable
 from karat.labels.selection import Selected
-from karat.labels.things import label_status
+from karat.labels.things import replaced_labels
 
 _EXTRACTED = {"answer": "claims", "gold": "gold_claims", "question": "nuggets"}
 """the items that are extracted from an implied item"""
@@ -100,5 +100,6 @@ def _failed_rows(selected: Selected) -> list[int]:
     has_failed &= labels.system.where((None, selected.system).__contains__) & labels.query.where(queries.__contains__)
     if not has_failed.any():
         return []
-    status = label_status(selected.records)
-    return [row for row in np.flatnonzero(has_failed).tolist() if status[row] == "counts"]
+    has_failed &= ~replaced_labels(selected.records)
+    has_failed[selected.stale] = False
+    return np.flatnonzero(has_failed).tolist()

@@ -225,6 +225,7 @@ class _SheetReader:
             "record": "verdict", "query": query, "system": system, "task": task.name, "item": of_item["id"],
             "against": record.get("against") if state is None else None, "label": label or None, "state": state,
             "by": self.by, "why": why or None, "digest": of_item.get("digest"),
+            "against_digest": record.get("against_digest") if state is None else None,
         }  # fmt: skip
         self.sheet.verdicts.append({name: value for name, value in fields.items() if value is not None})
 

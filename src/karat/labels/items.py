@@ -1,4 +1,4 @@
-"""The items of responses: the sentences of an answer, `s1`, `s2`, ..., and the passages that the system was given."""
+"""The items of responses: the answer, its sentences, `s1`, `s2`, ..., and the passages that the system was given."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from karat.labels.records import Item
 from karat.labels.responses import Response
 
 
-def items_of(response: Response) -> list[Item]:
-    """The sentences and the passages of a response, in order.
+def items_of(response: Response, taken: Iterable[str] = ()) -> list[Item]:
+    """The sentences and the passages of a response, in order; `taken` are ids that sentences cannot have.
 
     >>> from karat.labels.results import read_responses
     >>> results = [{"query": "q1", "retrieved": [{"id": "d7", "content": "Gold is soft."}], "answer": "Yes [1]. Very."}]
@@ -19,7 +19,7 @@ def items_of(response: Response) -> list[Item]:
     """
     query, system = response.query, response.system
     passages = [Item(query, each.id, "passage", system, text=each.text, rank=each.rank) for each in response.passages]
-    prefix = _prefix((each.id for each in passages), len(response.sentences))
+    prefix = _prefix((*taken, *(each.id for each in passages)), len(response.sentences))
     sentences = [
         Item(query, f"{prefix}{at}", "sentence", system, "answer", each.text, cites=each.cites)
         for at, each in enumerate(response.sentences, 1)
@@ -27,8 +27,20 @@ def items_of(response: Response) -> list[Item]:
     return [*sentences, *passages]
 
 
+def answer_of(response: Response) -> list[Item]:
+    """The answer of a response, if it is known."""
+    answer = Item(response.query, "answer", "answer", response.system, text=response.answer)
+    return [] if response.answer is None else [answer]
+
+
+def gold_of(response: Response) -> list[Item]:
+    """The gold answers of a response, if they are known."""
+    text = response.gold_text
+    return [] if text is None else [Item(response.query, "gold", "answer", text=text)]
+
+
 def _prefix(taken: Iterable[str], sentences: int) -> str:
-    """How the ids of sentences begin: `s`, or a longer word if passages have such ids."""
-    passages = {*taken}
+    """How the ids of sentences begin: `s`, or a longer word if other items have such ids."""
+    others = {*taken}
     prefixes = chain(("s", "sentence"), (f"sentence{at}-" for at in count(1)))
-    return next(prefix for prefix in prefixes if not any(f"{prefix}{at}" in passages for at in range(1, sentences + 1)))
+    return next(prefix for prefix in prefixes if not any(f"{prefix}{at}" in others for at in range(1, sentences + 1)))

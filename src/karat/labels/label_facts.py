@@ -87,6 +87,10 @@ class LabelNotes:
     replaced: int = 0
     outdated: int = 0
     not_cited: int = 0
+    not_given: int = 0
+    """labels about passages or sentences that the results do not have"""
+    without_digest: int = 0
+    """labels that do not say which texts of the results they were given for"""
 
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
@@ -100,6 +104,8 @@ class LabelNotes:
             sum(part.replaced for part in several),
             sum(part.outdated for part in several),
             sum(part.not_cited for part in several),
+            sum(part.not_given for part in several),
+            sum(part.without_digest for part in several),
         )
 
     @property
@@ -110,11 +116,16 @@ class LabelNotes:
             "not used: about items that were removed": self.of_removed,
             "replaced by a later one of the same author": self.replaced,
             "not used: the text has changed since": self.outdated,
+            "not used: about passages or sentences that the results do not have": self.not_given,
             "not used: about passages that the sentence does not cite together": self.not_cited,
         }
         documents, removed, *others = [
             [f"{plural(count, 'label')} {what}"] if count else [] for what, count in counted.items()
         ]
+        if self.without_digest:
+            have, they_are = ("has", "it is") if self.without_digest == 1 else ("have", "they are")
+            number = plural(self.without_digest, "label")
+            others.append([f"{number} {have} no digests of texts, so {they_are} taken to be about these results"])
         return (*self.reading, *documents, *removed, *self.of_results, *chain.from_iterable(others))
 
 

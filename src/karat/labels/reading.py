@@ -48,10 +48,8 @@ class VerdictRecords:
     name: str = _NAME
     items: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
     """by query, system and id"""
-    removed: set[tuple[str, str | None, str]] = field(default_factory=set)
-    """items that there were, by query, system and id"""
-    text_history: dict[tuple[str, str | None, str], list[tuple[int, str]]] = field(default_factory=dict)
-    """of items whose text has changed in the files: each text by its digest, after the number of labels before it"""
+    removed: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
+    """items that there were"""
     documents: dict[tuple[str, str], Item] = field(default_factory=dict)
     """documents of the collection, by query and id: their labels are grades, which measures of answers do not read"""
     labels: LabelColumns = field(default_factory=lambda: LabelColumnsBuilder().columns())
@@ -229,18 +227,15 @@ def _add(
     """Add records in order; verdicts, of which there are most, are added together."""
     is_verdict = [row.get("record") == "verdict" and "type" not in row for row in rows]
     others = [at for at, is_plain in enumerate(is_verdict) if not is_plain]
-    first, number_of_others = len(labels), 0
     for at in others:
         row, where = rows[at], _place(source, lines[at])
-        kind, labels_before = kind_of(row, where), first + at - number_of_others
+        kind = kind_of(row, where)
         if kind == "verdict":
             is_verdict[at] = True
             if row.get("type") is not None:
-                _add_item(records, read_item(row, where, "item"), labels_before + 1, declared=False)
-            continue
-        number_of_others += 1
-        if kind == "item":
-            _add_item(records, read_item(row, where), labels_before)
+                _add_item(records, read_item(row, where, "item"), declared=False)
+        elif kind == "item":
+            _add_item(records, read_item(row, where))
         elif kind == "task":
             _add_task(records, read_task(row, where), where)
         elif kind == "call":
@@ -251,8 +246,8 @@ def _add(
     labels.add(list(compress(rows, is_verdict)), lines, records.tasks, lambda at: _place(source, lines[at]))
 
 
-def _add_item(records: VerdictRecords, item: Item, labels: int, *, declared: bool = True) -> None:
-    """Add an item, or replace it. `labels` is the number of labels before it, which are about an earlier text."""
+def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> None:
+    """Add an item, or replace it; one that a label declares replaces nothing."""
     key = item.query, item.system, item.id
     known = records.items.get(key) or (None if item.system else records.documents.get((item.query, item.id)))
     if known is not None and (known.type == "document") != (item.type == "document"):
@@ -264,20 +259,14 @@ def _add_item(records: VerdictRecords, item: Item, labels: int, *, declared: boo
             what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.where}"
             raise KaratError(f"{what}, but a {item.type} here", where=item.where)
         return
-    if known is not None or key in records.text_history:
-        before, now = None if known is None else known.labelled_digest, item.labelled_digest
-        if before is not None and before != now:
-            records.text_history.setdefault(key, [(0, before)])
-        if key in records.text_history and now is not None:
-            records.text_history[key].append((labels, now))
     if item.type == "document":
         records.documents[item.query, item.id] = item
     elif item.removed:
         records.items.pop(key, None)
-        records.removed.add(key)
+        records.removed[key] = item
     else:
         records.items[key] = item
-        records.removed.discard(key)
+        records.removed.pop(key, None)
 
 
 def _add_task(records: VerdictRecords, task: Task, where: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 from karat.arguments import as_count
@@ -48,6 +48,8 @@ class Item(NamedTuple):
     where: str = ""
     removed: bool = False
     """whether the record says that there is no such item any more"""
+    of_digest: str | None = None
+    """of the answer, or the gold answer, that a claim or a nugget is from"""
 
     @property
     def set(self) -> ItemSet:
@@ -58,13 +60,18 @@ class Item(NamedTuple):
             return "gold" if self.id == "gold" else "answer"
         return "sentences" if self.type == "sentence" else "nuggets" if self.type == "nugget" else "passages"
 
+    @property
+    def source(self) -> str:
+        """What a claim or a nugget was extracted from: the answer, or the gold answer."""
+        return "gold" if self.type == "nugget" or self.of == "gold" else "answer"
+
     def record(self) -> dict[str, Any]:
         """The item as a record, with the digest of its text."""
-        digest = self.digest if self.text is None else text_digest(self.text)
         fields = {
             "record": "item", "query": self.query, "system": self.system, "id": self.id, "type": self.type,
             "of": self.of, "text": self.text, "rank": self.rank, "cites": list(self.cites) or None,
-            "importance": self.importance, "digest": digest, "removed": self.removed or None,
+            "importance": self.importance, "digest": self.current_digest, "of_digest": self.of_digest,
+            "removed": self.removed or None,
         }  # fmt: skip
         return {name: value for name, value in fields.items() if value is not None}
 
@@ -73,22 +80,19 @@ class Item(NamedTuple):
         return Item(self.query, self.id, self.type, self.system, self.of, rank=self.rank, removed=True).record()
 
     @property
-    def is_changed(self) -> bool:
-        """Whether the text is not the one that the digest was computed from."""
-        return self.has_other_text_than(self.digest)
+    def current_digest(self) -> str | None:
+        """The digest of its text; without a text, the one that is given."""
+        return self.digest if self.text is None else text_digest(self.text)
 
     @property
     def labelled_digest(self) -> str | None:
-        """The digest of the text that was labelled, as far as it is known."""
-        return self.digest or (None if self.text is None else text_digest(self.text))
+        """The digest of the text that was labelled, as far as it is known: somebody may have changed the text since."""
+        return self.digest or self.current_digest
 
-    def is_about_other_text(self, text: str | None) -> bool:
-        """Whether another text was labelled than this one, as far as both are known."""
-        return text is not None and self.labelled_digest not in (None, text_digest(text))
-
-    def has_other_text_than(self, digest: str | None) -> bool:
-        """Whether the text is not the one that a digest was computed from, if both are known."""
-        return self.text is not None and digest is not None and text_digest(self.text) != digest
+    @property
+    def is_corrected(self) -> bool:
+        """Whether somebody has changed the text since it was labelled."""
+        return None not in (self.digest, self.text) and self.digest != self.current_digest
 
 
 def text_digest(text: str) -> str:
@@ -115,9 +119,16 @@ def check_version(record: Mapping[str, Any], where: str) -> None:
         raise KaratError(what, where=where, hint=f"This version of karat reads version {VERSION}.")
 
 
-def joint_digest(digests: Sequence[str]) -> str:
-    """The digest of several texts together, from their digests in order; that of one text is its own."""
-    return digests[0] if len(digests) == 1 else text_digest("\n".join(digests))
+def joint_digest(digests: Iterable[str | None]) -> str | None:
+    """The digest of several texts together, in any order, from their digests; that of one text is its own.
+
+    None if one of them is not known, or if there are none.
+    """
+    distinct = {*digests}
+    known = sorted(each for each in distinct if each is not None)
+    if not known or len(known) < len(distinct):
+        return None
+    return known[0] if len(known) == 1 else text_digest("\n".join(known))
 
 
 def kind_of(record: Mapping[str, Any], where: str) -> str:
@@ -157,13 +168,13 @@ def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> It
         raise KaratError(f"the rank {shown(given)} is not a whole number from 1 to {LARGEST:,}", where=where)
     if kind == "passage" and rank is None:
         raise KaratError(f"the passage {shown(name)} has no rank", where=where, hint="The first passage has rank 1.")
-    text, digest = read_text(record, "text", where), read_text(record, "digest", where)
+    text, digest, of_digest = (read_text(record, field, where) for field in ("text", "digest", "of_digest"))
     cites, removed = _cites(record.get("cites"), where), record.get("removed")
     if removed is not None and not isinstance(removed, bool):
         raise KaratError(f"the field removed is {shown(removed)}, neither true nor false", where=where)
     if removed and kind == "document":
         raise KaratError("a document cannot be removed", where=where, hint="It belongs to the collection.")
-    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, where, bool(removed))  # type: ignore[arg-type]  # just checked
+    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, where, bool(removed), of_digest)  # type: ignore[arg-type]  # just checked
 
 
 def read_id(record: Mapping[str, Any], field: str, where: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from karat.errors import KaratError, shown
+from karat.labels.records import joint_digest, text_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,21 @@ class Response:
     passages: tuple[Passage, ...] = ()
     gold_answers: tuple[str, ...] | None = None
     """None if they are unknown; an empty text means that the question has no answer"""
+    knows_passages: bool = True
+    """whether the results say which passages there were"""
+
+    @property
+    def gold_text(self) -> str | None:
+        """The gold answers as one text, if they are known."""
+        return None if self.gold_answers is None else gold_text(self.gold_answers)
+
+    def digest_of(self, against: tuple[str, ...] | str) -> str | None:
+        """The digest of what items are compared with, by which a label notices that it has changed since."""
+        if against in ("answer", "gold"):
+            text = self.answer if against == "answer" else self.gold_text
+            return None if text is None else text_digest(text)
+        chosen = [each for each in self.passages if against == "context" or each.id in against]
+        return joint_digest(None if each.text is None else text_digest(each.text) for each in chosen)
 
     def compared_passages(self, against: tuple[str, ...] | str | None) -> list[Passage]:
         """The passages that something is compared with: `context` stands for all. One without a text is an error."""
@@ -59,6 +75,11 @@ class Responses:
     notes: tuple[str, ...] = ()
     no_answers: KaratError | None = None
     """the error for whoever needs answers, if the source has none"""
+
+
+def gold_text(answers: Iterable[str]) -> str:
+    """The gold answers of a question as one text; their order does not matter."""
+    return "\n".join(sorted(answers))
 
 
 def has_text(text: str | None) -> bool:

@@ -121,7 +121,7 @@ def _of_results(
             by_rank, passages = _passages(documents)
             answer = (answer or "") if results.has_answers else None
             sentences = _sentences(answer or "", by_rank)
-            yield Response(query, system, question or query, answer, sentences, passages, gold)
+            yield Response(query, system, question or query, answer, sentences, passages, gold, retrieved is not None)
         if fault:
             raise fault
 

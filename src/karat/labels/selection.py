@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
@@ -14,7 +14,7 @@ from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, enumeration, plural, safe_line, shown
 from karat.judged import Ints
 from karat.labels.arrays import VerdictArrays
-from karat.labels.changes import add_items_of_responses
+from karat.labels.evaluated_items import EvaluatedItems, Fit
 from karat.labels.label_columns import ItemKey, LabelColumns
 from karat.labels.label_facts import LabelFacts, LabelNotes, kinds_of
 from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
@@ -36,7 +36,7 @@ class Selected:
     rows: Ints
     """the rows of the records that are about the evaluated queries, by the chosen authors"""
     stale: Ints
-    """those of them whose texts have changed since, so that they do not count"""
+    """those of them that were given for other texts, so that they do not count"""
     authors: tuple[str, ...]
     facts: LabelFacts
     records: VerdictRecords
@@ -128,49 +128,46 @@ def select_labels(
 
     Nothing is decided that depends on other queries than those of the records.
     """
-    labels = records.labels
     mine, of_documents = _labels_of_answers(records, system)
-    mine = mine[labels.by.take(mine).where(authors.__contains__)]
-    items = _items(records, system)
-    removed = {(query, name) for query, of, name in records.removed if of in (None, system)} - items.keys()
-    mine, of_removed = _without(labels, mine, removed)
-    stale, of_results = set(), []
-    if responses is not None:
-        changes = add_items_of_responses(items, responses)
-        of_results += changes.notes
-        mine, of_gone = _without(labels, mine, changes.gone)
-        if of_gone:
-            changed = f"about answers that have changed since ({changes.queries})"
-            of_results.append(f"{plural(of_gone, 'label')} not used: {changed}")
-        stale = changes.stale
-    stale |= {key for key, item in items.items() if item.digest is not None and item.is_changed}
-    named = (each.query for each in responses) if responses is not None else map(itemgetter(0), items)
-    labelled = labels.query.take(mine).counts()
+    mine = mine[records.labels.by.take(mine).where(authors.__contains__)]
+    evaluated = _evaluated(records, system, responses)
+    notes = LabelNotes(tuple(records.notes), of_documents)
+    labelled = records.labels.query.take(mine).counts()
+    named = map(itemgetter(0), evaluated.items) if responses is None else (each.query for each in responses)
     queries = dict.fromkeys([*named, *(labelled if responses is None else ())])
     position = {query: at for at, query in enumerate(queries)}
     if unknown := labelled.keys() - position.keys():
         some = enumeration(sorted(unknown)[:3], "and") if len(unknown) <= 3 else f"{sorted(unknown)[0]}, …"
-        of_results.append(f"{plural(len(unknown), 'query')} with verdicts not evaluated: {some}")
-        mine = mine[labels.query.take(mine).where(position.__contains__)]
-    building = VerdictArrays(records, position, items, mine, stale)
+        notes = replace(notes, of_results=(f"{plural(len(unknown), 'query')} with verdicts not evaluated: {some}",))
+        mine = mine[records.labels.query.take(mine).where(position.__contains__)]
+    mine, of_removed = _without(records.labels, mine, evaluated.rejected)
+    mine, of_gone = _without(records.labels, mine, evaluated.gone)
+    labels, fit = evaluated.fit(records.labels, mine)
+    records = replace(records, labels=labels)
+    is_there = fit != Fit.ABSENT
+    mine, fit = mine[is_there], fit[is_there]
+    if of_gone:
+        changed = f"about answers that have changed since ({evaluated.queries_of_gone})"
+        notes = replace(notes, of_results=(*notes.of_results, f"{plural(of_gone, 'label')} not used: {changed}"))
+    building = VerdictArrays(records, position, evaluated.items, mine, mine[fit == Fit.STALE])
     for each in responses or ():
         building.add_response(each)
     samples = building.samples(people=all(map(is_person, authors)), numbers=numbers)
-    notes = LabelNotes(
-        tuple(records.notes),
-        of_documents,
-        of_removed,
-        tuple(of_results),
-        building.replaced,
-        len(building.outdated),
-        building.unused,
+    notes = replace(
+        notes,
+        of_removed=of_removed,
+        replaced=building.replaced,
+        outdated=len(building.outdated),
+        not_cited=building.unused,
+        not_given=int((~is_there).sum()),
+        without_digest=int((fit == Fit.TRUSTED).sum()) if responses is not None else 0,
     )
     return Selected(
         system,
         tuple(samples.values()),
         tuple(building.items.item),
         building.rows,
-        building.outdated,
+        mine[fit == Fit.STALE],
         authors,
         LabelFacts(
             {number: kinds_of(verdicts) for number, verdicts in samples.items()},
@@ -180,7 +177,7 @@ def select_labels(
             notes,
         ),
         records,
-        tuple(items.values() if responses is None else (item for item in items.values() if item.query in position)),
+        tuple(evaluated.items.values()),
     )
 
 
@@ -203,9 +200,9 @@ def _without(labels: LabelColumns, rows: Ints, items: Set[ItemKey]) -> tuple[Int
     return rows[~is_gone], int(is_gone.sum())
 
 
-def _items(records: VerdictRecords, system: str | None) -> dict[tuple[str, str], Item]:
-    """The items of a system and those of all systems, by query and id."""
-    items: dict[tuple[str, str], Item] = {}
+def _evaluated(records: VerdictRecords, system: str | None, responses: Sequence[Response] | None) -> EvaluatedItems:
+    """The items of a system and those of all systems that are evaluated."""
+    items: dict[ItemKey, Item] = {}
     for (query, of_system, name), item in records.items.items():
         if of_system is not None and of_system != system:
             continue
@@ -213,4 +210,8 @@ def _items(records: VerdictRecords, system: str | None) -> dict[tuple[str, str],
         if other is not item:
             what = f"the item {shown(name)} of query {shown(query)} is also in {other.where}, for all systems"
             raise KaratError(what, where=item.where, hint="Give one of them another id.")
-    return items
+    removed = {(item.query, item.id): item for item in records.removed.values() if item.system in (None, system)}
+    removed = {key: item for key, item in removed.items() if key not in items}
+    if responses is None:
+        return EvaluatedItems.of_files(items, removed)
+    return EvaluatedItems.of_responses(responses, items, removed)

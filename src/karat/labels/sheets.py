@@ -16,6 +16,7 @@ from pathlib import PurePath
 from typing import Any
 
 from karat.errors import KaratError, did_you_mean, first_few, plural, shown
+from karat.labels.evaluated_items import of_other_answers
 from karat.labels.items import items_of
 from karat.labels.label_columns import Against
 from karat.labels.recipes import RECIPES, Asked, asked, empty_set, subjects, task_of
@@ -124,11 +125,11 @@ def _check_systems(responses: Sequence[Response], items: Sequence[Item]) -> None
 
 def _check_answers(responses: Sequence[Response], items: Sequence[Item]) -> None:
     """Raise an error if claims are those of an answer that has changed since."""
-    claimed = {(each.query, each.system) for each in items if each.set == "claims"}
-    answers = {(each.query, each.system): each for each in items if each.set == "answer"}
+    by_query: dict[str, list[Item]] = {}
+    for item in items:
+        by_query.setdefault(item.query, []).append(item)
     for response in responses:
-        owner = response.query, response.system
-        if owner in claimed and owner in answers and answers[owner].is_about_other_text(response.answer):
+        if any(item.type == "claim" for item in of_other_answers(by_query.get(response.query, ()), response)):
             what = f"the claims of query {shown(response.query)} are not those of its answer, which has changed since"
             raise KaratError(what, hint="List the claims of the answer as it is now, in a file without earlier ones.")
 
@@ -200,6 +201,8 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
             "",
         ]
         of_row |= {"item": _item_record(item), "against": against, "asked": True}
+        if task.name == "support" and against is not None:
+            of_row["against_digest"] = response.digest_of(against)
     if task.name not in BUILT_IN:
         of_row["rubric"] = {"question": task.question, "scale": dict(task.scale)}
     if is_first:

@@ -93,11 +93,11 @@ def _encoded(response: Response) -> bytes:
     sentences = [(each.text, each.cites) for each in response.sentences]
     passages = [(each.id, each.rank, each.text) for each in response.passages]
     fields = response.query, response.system, response.question, response.answer
-    return json.dumps((*fields, sentences, passages, response.gold_answers)).encode()
+    return json.dumps((*fields, sentences, passages, response.gold_answers, response.knows_passages)).encode()
 
 
 def _decoded(line: bytes | bytearray) -> Response:
-    query, system, question, answer, sentences, passages, gold = json.loads(line)
+    query, system, question, answer, sentences, passages, gold, knows_passages = json.loads(line)
     return Response(
         query,
         system,
@@ -106,6 +106,7 @@ def _decoded(line: bytes | bytearray) -> Response:
         tuple([Sentence(text, tuple(cites)) for text, cites in sentences]),
         tuple([Passage(*fields) for fields in passages]),
         None if gold is None else tuple(gold),
+        knows_passages,
     )
 
 

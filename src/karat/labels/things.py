@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from karat.judged import Ints
-from karat.labels.changes import labels_of_earlier_texts
+from karat.judged import Bools, Ints
+from karat.labels.evaluated_items import stale_labels
 from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import Item
@@ -51,13 +51,21 @@ def item_of(records: VerdictRecords, row: int) -> Item | None:
 
 
 def label_status(records: VerdictRecords) -> list[Status]:
-    """For each label, whether it counts, was replaced by a later one, or is about a text that has changed since.
+    """For each label, whether it counts, was replaced by a later one, or is about another text than the files have now.
 
-    A label about an item that was removed is stale, too. A failure is replaced by a good reply to the same call, which
-    may also be a list, such as the nuggets of a question.
+    A label about an item that was removed is stale, too.
+    """
+    stale = zip(replaced_labels(records).tolist(), stale_labels(records).tolist(), strict=True)
+    return ["replaced" if is_replaced else "stale" if is_stale else "counts" for is_replaced, is_stale in stale]
+
+
+def replaced_labels(records: VerdictRecords) -> Bools:
+    """For each label, whether a later one replaced it.
+
+    A failure is replaced by a good reply to the same call, which may also be a list, such as the nuggets of a question.
     """
     labels = records.labels
-    status: list[Status] = ["counts"] * len(labels)
+    replaced: Bools = np.zeros(len(labels), bool)
     latest: dict[tuple[object, ...], int] = {}
     for row, thing in enumerate(things_of(records)):
         key = (*thing, labels.by[row], labels.sample[row])
@@ -65,29 +73,13 @@ def label_status(records: VerdictRecords) -> list[Status]:
         if other is None:
             latest[key] = row
         elif labels.state[row] == "failed" != labels.state[other]:
-            status[row] = "replaced"  # a failure does not replace a label
+            replaced[row] = True  # a failure does not replace a label
         else:
-            status[other], latest[key] = "replaced", row
+            replaced[other], latest[key] = True, row
     answered = {call.key for call in records.calls if call.state == "done"}
     failed = labels.state.where(lambda state: state == "failed")
-    for row in np.flatnonzero(failed & labels.call.where(answered.__contains__)).tolist():
-        status[row] = "replaced"
-    changed = {item for item in (*records.items.values(), *records.documents.values()) if item.is_changed}
-    for row in labels_of_earlier_texts(records).tolist():
-        status[row] = "stale" if status[row] == "counts" else status[row]
-    for row, digest in enumerate(labels.digest):
-        if status[row] == "counts" and records.removed and _is_removed(records, row):
-            status[row] = "stale"
-        elif status[row] == "counts" and (changed or digest is not None) and (item := item_of(records, row)):
-            status[row] = "stale" if item in changed or item.has_other_text_than(digest) else "counts"
-    return status
-
-
-def _is_removed(records: VerdictRecords, row: int) -> bool:
-    query, name = records.labels.query[row], records.labels.item[row]
-    if records.is_about_document(row):  # which may have the id of a passage that was removed
-        return False
-    return (query, records.labels.system[row], name) in records.removed or (query, None, name) in records.removed
+    replaced |= failed & labels.call.where(answered.__contains__)
+    return replaced
 
 
 class ChosenLabels(NamedTuple):

@@ -54,8 +54,12 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
     else:
         content = FILE_LINE
     changed = {key for key, item in sheet.items.items() if _is_changed(item, known.items.get(key))}
+    with_passages = {key[:2] for key, item in sheet.items.items() if item.type == "passage"}
     left_over = [
-        item for key, item in known.items.items() if _is_of_changed_answer(item, changed) and key not in sheet.items
+        item
+        for key, item in known.items.items()
+        if key not in sheet.items
+        and (_is_of_changed_answer(item, changed) or (item.type == "passage" and key[:2] in with_passages))
     ]
     lines = [record_line(item.removal()) for item in left_over]
     lines += [record_line(task.record()) for name, task in sheet.tasks.items() if known.tasks.get(name) != task]
@@ -67,14 +71,10 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
         notes.append(f"{plural(len(changed), 'item')} {has} another text now; earlier labels are not about {them}")
     earlier = _labels(known)
     verdicts = [(each, earlier.get(_key(each))) for each in sheet.verdicts]
-    # What was labelled before is labelled again if anything of the same query has another text now.
-    new_texts = {key[:2] for key in changed}
-    new = [
-        each for each, before in verdicts if before != _value(each) or (each["query"], each.get("system")) in new_texts
-    ]
+    new = [each for each, before in verdicts if before != _value(each)]
     if same := len(verdicts) - len(new):
         notes.append(f"{plural(same, 'label')} {'was' if same == 1 else 'were'} in the file already")
-    if replaced := sum(before is not None and before != _value(each) for each, before in verdicts):
+    if replaced := sum(before is not None and before[:2] != _value(each)[:2] for each, before in verdicts):
         by = sheet.verdicts[0]["by"]
         notes.append(f"{plural(replaced, 'label')} by {by} replaced; use --by if these are other people's labels")
     if lines or new:
@@ -97,8 +97,9 @@ def _is_of_changed_answer(item: Item, changed: Set[tuple[str, str | None, str]])
 
 
 def _labels(known: VerdictRecords) -> dict[tuple[Thing, str], tuple[object, ...]]:
-    """The latest label of each author about each thing, with its reason."""
-    values = zip(known.labels.label, known.labels.why, strict=True)
+    """The latest label of each author about each thing, with its reason and the digests of the texts."""
+    labels = known.labels
+    values = zip(labels.label, labels.why, labels.digest, labels.against_digest, strict=True)
     return {(thing, by): value for thing, by, value in zip(things_of(known), known.labels.by, values, strict=True)}
 
 
@@ -111,4 +112,4 @@ def _key(verdict: dict[str, Any]) -> tuple[Thing, str]:
 
 
 def _value(verdict: dict[str, Any]) -> tuple[object, ...]:
-    return verdict.get("label"), verdict.get("why")
+    return tuple(map(verdict.get, ("label", "why", "digest", "against_digest")))

@@ -99,8 +99,10 @@ class FaithfulnessEvaluator(GroundingEvaluator):
 
     def _records(self, question: Question, reply: Mapping[str, Any]) -> Iterator[Record]:
         texts, scores = reply["statements"], reply["statement_scores"]
-        claims = [question.item(f"claim{at}", "claim", text, of="answer") for at, text in enumerate(texts, 1)]
-        items = [*_given(question), *claims]
+        answer, *passages = _given(question)
+        of_answer = {"of": "answer", "of_digest": answer.current_digest}
+        claims = [question.item(f"claim{at}", "claim", text, **of_answer) for at, text in enumerate(texts, 1)]
+        items = [answer, *passages, *claims]
         yield from (item.record() for item in items)
         yield from question.removals(items, "claim", "passage")
         for claim, score in zip(claims, scores, strict=True):

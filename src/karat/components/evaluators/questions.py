@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from karat.judges.requests import Record
-from karat.labels.records import Item, ItemType, text_digest
+from karat.labels.records import Item, ItemType, joint_digest
 
 _AGAINST = {"support": "context", "relevance": "question"}
 
@@ -30,10 +30,11 @@ class Question(NamedTuple):
 
     def verdict(self, task: str, item: Item | str, **fields: Any) -> Record:
         """A label of an item, or a state."""
-        name, digest = (item, None) if isinstance(item, str) else (item.id, text_digest(item.text or ""))
+        name, digest = (item, None) if isinstance(item, str) else (item.id, item.current_digest)
+        against = joint_digest(each.current_digest for each in self.passages) if task == "support" else None
         record = {
             "record": "verdict", "query": self.query, "system": self.system, "task": task, "item": name,
-            "against": _AGAINST[task], **fields, "digest": digest,
+            "against": _AGAINST[task], **fields, "digest": digest, "against_digest": against,
         }  # fmt: skip
         return {name: value for name, value in record.items() if value is not None}
 
@@ -46,9 +47,7 @@ class Question(NamedTuple):
 
     def are_known(self, items: Iterable[Item]) -> bool:
         """Whether the file has these items with the same texts, and no others of their kinds."""
-        texts = {each.id: text_digest(each.text or "") for each in items}
+        texts = {each.id: each.current_digest for each in items}
         kinds = {each.type for each in items}
-        known = {
-            each.id: each.record().get("digest") for each in self.known if each.type in kinds and each.of != "gold"
-        }
+        known = {each.id: each.current_digest for each in self.known if each.type in kinds and each.of != "gold"}
         return texts == known
