@@ -144,14 +144,15 @@ def recall_all(query: Query, k: int | None = None, rel: float = 1) -> float:
     return 1.0 if relevant > 0 and num_rel_ret(query, k, rel) == relevant else 0.0
 
 
-def set_precision(query: Query, rel: float = 1, relative: bool = False) -> float:
+def set_precision(query: Query, k: int | None = None, rel: float = 1, relative: bool = False) -> float:
+    query = Query(query.ranks[:k], query.grades)
     if relative:
         return share(count_relevant(by_gold(query), rel), min(len(query.ranks), num_rel(query, rel)))
     return precision(query, len(query.ranks), rel)
 
 
-def set_recall(query: Query, rel: float = 1) -> float:
-    return recall(query, None, rel)
+def set_recall(query: Query, k: int | None = None, rel: float = 1) -> float:
+    return recall(query, k, rel)
 
 
 def set_f(query: Query, beta: float = 1, rel: float = 1) -> float:

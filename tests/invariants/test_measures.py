@@ -33,7 +33,8 @@ NAMES = """
     IPrec@0 IPrec@0.25 IPrec@0.5 IPrec@1 IPrec(rel=2)@0.1
     RBP RBP(p=0.5)@3 RBP(rel=1) RBP(p=0.95,rel=2) RBPResidual RBPResidual(p=0.5)
     ERR ERR@2 ERR(max_grade=5)
-    SetP SetP(rel=2) SetP(relative=true) SetR SetR(rel=0) SetF SetF(beta=0.5) SetAP SetAP(rel=2)
+    SetP SetP(rel=2) SetP(relative=true) SetP@2 SetP(relative=true)@3 SetR SetR(rel=0) SetR@2 SetF SetF(beta=0.5)
+    SetAP SetAP(rel=2)
     Judged Judged@3 Unjudged@3 Unjudged@20 NumRet NumRel NumRel(rel=2) NumRelRet NumRelRet@2 Hits Hits@3 NumQ
     P(judged_only=true)@3 AP(judged_only=true) nDCG(judged_only=true)@3 RBP(judged_only=true) SetP(judged_only=true)
     F(judged_only=true)@2 NumRet(judged_only=true) AP(norm=found,credit=rank,judged_only=true)

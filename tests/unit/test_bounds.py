@@ -35,8 +35,8 @@ MEASURES = """
     nDCG nDCG@1 nDCG@3 nDCG@20 nDCG(gain=exp)@4 nDCG(discount=jk) nDCG(discount=jk)@5 nDCG(rel=2)@4 nDCG(rel=-1)
     nDCG(ideal=retrieved) nDCG(ideal=retrieved)@3 nDCG(ideal=retrieved,credit=rank)@4 nDCG(gain=exp,ideal=retrieved)
     RR RR@2 RR(rel=2) ERR ERR@3 ERR(max_grade=5) RBP RBP@3 RBP(p=0.5)@4 RBP(rel=1) RBP(rel=2)@5
-    SetP SetP(rel=2) SetR SetR(rel=2) SetF SetF(beta=2) SetF(rel=2) SetAP SetAP(rel=2)
-    Hits Hits@3 Hits(rel=2) NumRelRet NumRelRet@4 NumRet NumRet(rel=2) NumRel NumRel(rel=2) NumQ
+    SetP SetP(rel=2) SetP@3 SetP(relative=true)@3 SetR SetR(rel=2) SetR@3 SetF SetF(beta=2) SetF(rel=2)
+    SetAP SetAP(rel=2) Hits Hits@3 Hits(rel=2) NumRelRet NumRelRet@4 NumRet NumRet(rel=2) NumRel NumRel(rel=2) NumQ
 """.split()
 SEARCHED = """
     Rprec IPrec@0.2 IPrec(rel=2)@0.5 IPrec@1 relative_P@9 R@9 RecallAll@9 F@9 RBP RBP@9

@@ -8,46 +8,50 @@ import numpy as np
 
 from karat.judged import Floats, Judged, share
 from karat.measures.recall import F, R
-from karat.measures.settings import TREC_EVAL, Beta, Rel
-from karat.measures.unjudged import monotone
+from karat.measures.settings import TREC_EVAL, Beta, K, Rel
+from karat.measures.unjudged import monotone, monotone_above_cutoff
 from karat.registry import Help, register
 
 
 @register(
-    formula="SetP = relevant retrieved / retrieved, or / min(retrieved, R) with relative=true",
-    reference=TREC_EVAL,
+    formula="SetP@k = relevant retrieved / retrieved, or / min(retrieved, R) with relative=true, of the top k",
+    reference=f"{TREC_EVAL}; with a cut-off, as with its option -M",
     aliases=("set_P", "precision", "set_relative_P(relative=true)", "SetRelP(relative=true)"),
-    unjudged=monotone,
+    unjudged=lambda measure: monotone_above_cutoff(measure) if measure.get("relative") else monotone(measure),
 )
 def SetP(
     judged: Judged,
     *,
+    k: K | None = None,
     rel: Rel = 1,
     relative: Annotated[bool, Help("whether to divide by the highest set precision possible")] = False,
 ) -> Floats:
     """Set precision: the share of the retrieved documents that are relevant.
 
+    With a cut-off, only the top k are retrieved documents. Unlike P@k, ranks that a shorter list leaves empty are not
+    counted.
+
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetP"])["SetP"]
     0.25
     """
     if relative:
-        return share(judged.by_gold.graded(rel).count(), np.minimum(judged.retrieved, judged.relevant(rel)))
-    return share(judged.by_rank.graded(rel).count(), judged.retrieved)
+        return share(judged.by_gold.graded(rel).top(k).count(), np.minimum(judged.depth(k), judged.relevant(rel)))
+    return share(judged.by_rank.graded(rel).top(k).count(), judged.depth(k))
 
 
 @register(
-    formula="SetR = relevant retrieved / R",
-    reference=TREC_EVAL,
+    formula="SetR@k = relevant retrieved / R, of the top k",
+    reference=f"{TREC_EVAL}; with a cut-off, as with its option -M",
     aliases=("set_recall",),
-    unjudged=monotone,
+    unjudged=monotone_above_cutoff,
 )
-def SetR(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """Set recall: the share of the relevant documents that are retrieved; recall without a cut-off.
+def SetR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
+    """Set recall: the share of the relevant documents that are retrieved, the same as R.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetR"])["SetR"]
     0.5
     """
-    return R(rel=rel).compute(judged)
+    return R(k=k, rel=rel).compute(judged)
 
 
 @register(
