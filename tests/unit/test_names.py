@@ -131,6 +131,11 @@ LISTS = {
     "ndcg_at_1,3": ["nDCG@1", "nDCG@3"],
     "AP(rel=2)@10,100": ["AP(rel=2)@10", "AP(rel=2)@100"],
     "nDCG(gains={1:2,3:4})@1,5": ["nDCG(gains={1:2,3:4})@1", "nDCG(gains={1:2,3:4})@5"],
+    "P@(5,10)": ["P@5", "P@10"],
+    "P@[5, 10]": ["P@5", "P@10"],
+    "P @ (5, 10) AP": ["P@5", "P@10", "AP"],
+    "AP(rel=2)@(10,100)": ["AP(rel=2)@10", "AP(rel=2)@100"],
+    "IPrec@(0.1,0.2),P@(5,)": ["IPrec@0.1", "IPrec@0.2", "P@5"],
     "rbp.80,95": ["RBP", "RBP(p=0.95)"],
     "iprec_at_recall_0.10,0.20": ["IPrec@0.1", "IPrec@0.2"],
     "iprec_at_recall..10,.20": ["IPrec@0.1", "IPrec@0.2"],
@@ -163,7 +168,7 @@ def test_the_names_that_trec_eval_uses_for_several_cutoffs_are_those_measures() 
     assert official[9:] == [f"IPrec@{k / 10:g}" for k in range(11)] + [f"P@{k}" for k in cutoffs]
 
 
-@pytest.mark.parametrize(("text", "number"), [("nDCG@1,5", 2), ("ndcg_cut", 9), ("AP RR", 2)])
+@pytest.mark.parametrize(("text", "number"), [("nDCG@1,5", 2), ("ndcg_cut", 9), ("AP RR", 2), ("P@(5,10)", 2)])
 def test_several_measures_where_one_is_needed_are_an_error_that_names_one_of_them(text: str, number: int) -> None:
     with pytest.raises(
         KaratError, match=rf"stands for {number} measures, but one is needed\. Name one of them, such as"

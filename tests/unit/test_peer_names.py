@@ -92,6 +92,16 @@ def test_a_metric_of_a_rag_framework_that_is_computed_from_labels_is_known_and_n
         select_measures(name)
 
 
+@pytest.mark.parametrize("name", ["rbp.0.5", "rbp_0.5", "rbp@0.5", "rbp_5", "rbp.0.5,0.8", "rbp-l2 rbp.0.5"])
+def test_a_persistence_that_neither_trec_eval_nor_ranx_would_read_is_refused_with_the_form_of_trec_eval(
+    name: str,
+) -> None:
+    with pytest.raises(KaratError, match=r"is not a name of trec_eval or ranx\. Write rbp\.p=0\.5, as in trec_eval"):
+        select_measures(name)
+    with pytest.raises(KaratError, match=r"Write rbp_resid\.p=0\.5, as in trec_eval"):
+        parse("rbp_resid.0.5")
+
+
 NAMES = [name for names in KNOWN.values() for name in names.split()]
 LETTERS = "abcdegmnprtuPRDCG_@.,15"
 

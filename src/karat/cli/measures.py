@@ -121,8 +121,8 @@ def _labels(definition: Definition) -> str:
 
 
 def _alias(alias: str) -> str:
-    """An alias as it is used: `P_k` and `rbp.p` for those that are declared as `P_` and `rbp_(p=?)`."""
-    text = alias.replace("_(p=?)", ".p").replace("(p=?)", "")
+    """An alias as it is used: `P_k` and `rbp.p=0.95` for those that are declared as `P_` and `rbp_(p=?)`."""
+    text = alias.replace("_(p=?)", ".p=0.95").replace("(p=?)@p", "@95")
     return f"{text}k" if text.endswith("_") else text
 
 

@@ -12,6 +12,7 @@ from karat.errors import KaratError, require, shown
 from karat.measures import meanings, parse
 from karat.registry import Measure
 from karat.registry.names import format_value
+from karat.registry.peers import by_name
 from karat.registry.registry import several_measures
 from karat.registry.selection import select_measures
 
@@ -88,7 +89,7 @@ def rules_from_limits(
         if limits is not None and not isinstance(limits, Mapping):
             hint = f'Write {name}={{"nDCG@10": 0.6}}.'
             raise KaratError(f"{shown(limits)} is not a mapping of measures to limits", where=name, hint=hint)
-        for each, limit in (limits or {}).items():
+        for each, limit in ((by_name(each), limit) for each, limit in (limits or {}).items()):
             require(isinstance(each, str | Measure), f"{shown(each)} is not a measure", where=name)
             rules += rules_of(kind, str(each), limit, f"{name}[{shown(str(each))}]")
     return tuple(rules)

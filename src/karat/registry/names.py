@@ -26,8 +26,12 @@ _SHAPE = re.compile(
 _PARAMETER = re.compile(rf"""(?:^|,)((?:[^,'"{{}}]++|{_QUOTED}|\{{(?:[^'"{{}}]++|{_QUOTED})*+\}}|[{{}}])*+)""")
 _NAME = re.compile(
     r"""[^\s,(@]+(?:\s*\((?:[^)'"]|'[^']*'|"[^"]*"|['"])*\)?)?"""
-    r"(?:\s*@\s*[^\s,]*)?[^\s,]*|[^\s,]+"
+    r"(?:\s*@\s*(?:[(\[][^()\[\]]*[)\]]|[^\s,]*))?[^\s,]*|[^\s,]+"
 )
+# Several cut-offs as Python writes them: P@(5, 10), P@[5, 10].
+_CUTOFFS = re.compile(r"(.*@)\s*[(\[]([^()\[\]]*)[)\]]", re.DOTALL)
+# trec_eval writes the parameter of these two measures with its name: rbp.p=0.5, and in its output rbp_p=0.5.
+_PERSISTENCE = re.compile(r"\s*+(rbp|rbp_resid)[._]p=([^\s()@,=]++)\s*+")
 _SPECIAL = re.compile(r"[\s(){},=@'\"]")
 NUMBER = r"(?:\d*+\.)?+\d+"
 # What a list of cut-offs has in common, before its first number: `nDCG@`, `AP(rel=2)@`, `P_`, `rbp.`, `ndcg_at_`.
@@ -50,6 +54,8 @@ def parse_name(text: str) -> ParsedName:
     ParsedName(name='nDCG', parameters={'gain': 'exp', 'discount': 'jk'}, cutoff='10')
     """
     check_length(text)
+    if persistence := _PERSISTENCE.fullmatch(text):
+        return ParsedName(persistence[1], {"p": persistence[2]}, None)
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise KaratError(f"{shown(text)} is not a valid measure name", hint=_HINT)
@@ -105,11 +111,14 @@ def format_value(value: Value) -> str:
 def split_names(text: str) -> list[str]:
     """Several names in one text, separated by commas or spaces outside of parentheses; a list of cut-offs is several.
 
-    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR P_5,10")
-    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR', 'P_5', 'P_10']
+    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR P_5,10 R@(5,10)")
+    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR', 'P_5', 'P_10', 'R@5', 'R@10']
     """
     names: list[str] = []
     for name in _NAME.findall(text):
+        if len(name) <= LONGEST_NAME and (several := _CUTOFFS.fullmatch(name)):
+            names += [f"{several[1]}{cutoff}" for cutoff in re.split(r"[\s,]+", several[2].strip(", \t\n"))]
+            continue
         is_number = names and len(names[-1]) <= LONGEST_NAME and re.fullmatch(NUMBER, name)
         before = _BEFORE_NUMBER.fullmatch(names[-1]) if is_number else None
         names.append(f"{before[1]}{name}" if before else name)

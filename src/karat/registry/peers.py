@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from typing import Any, Protocol
 
 from karat.registry.names import NUMBER, parse_name, split_names
 
@@ -68,6 +70,26 @@ _INSTEAD = {
         " toxicity"
     ),
 }
+
+
+class IrMeasure(Protocol):
+    """A measure of the library ir_measures, such as `ir_measures.nDCG @ 10`."""
+
+    AT_PARAM: str
+
+
+def by_name(measure: Any) -> Any:
+    """A measure of ir_measures by its name, which is the same here; anything else as it is.
+
+    What a user defines with ir_measures is none of its measures, whatever it is named: its class is in another module.
+    """
+    module = type(measure).__module__
+    if not (isinstance(module, str) and module.startswith("ir_measures.measures.") and hasattr(measure, "AT_PARAM")):
+        return measure
+    weight = measure.params.get("beta")
+    if isinstance(weight, int | float) and weight > 0:  # its SetF has beta in place of β²
+        return str(measure(beta=math.sqrt(weight)))
+    return str(measure)
 
 
 def expand_names(text: str) -> list[str]:

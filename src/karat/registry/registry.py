@@ -24,7 +24,7 @@ from karat.registry.measure import (
 )
 from karat.registry.names import LONGEST_NAME, NUMBER, Value, check_length, parse_name
 from karat.registry.parameters import JUDGED_ONLY, REQUIRED, parameters_of
-from karat.registry.peers import NAMES_OF_SEVERAL, expand_names, not_in_karat
+from karat.registry.peers import NAMES_OF_SEVERAL, IrMeasure, by_name, expand_names, not_in_karat
 
 _definitions: dict[str, Definition] = {}
 # Some names mean different measures for documents and for answers: F1 is F or TokenF1.
@@ -124,13 +124,15 @@ def definitions() -> list[Definition]:
     return list(_definitions.values())
 
 
-def parse(text: str, subject: Subject = "documents") -> Measure:
-    """The measure with this name, in karat's spelling or that of another library.
+def parse(text: str | IrMeasure, subject: Subject = "documents") -> Measure:
+    """The measure with this name, in karat's spelling or that of another library, or a measure of ir_measures.
 
     A few names mean one measure for documents and another for answers; `subject` selects one of them. The error for an
     unknown name suggests similar ones.
     """
-    require(isinstance(text, str), f"{shown(text)} is not the name of a measure")
+    text = by_name(text)
+    if not isinstance(text, str):
+        raise KaratError(f"{shown(text)} is not the name of a measure")
     require(
         isinstance(subject, str) and subject in _aliases,
         f"subject={shown(subject)} is not one of {', '.join(_aliases)}",
@@ -195,15 +197,16 @@ def _parse_without_level(text: str, subject: Subject) -> Measure | None:
             raise KaratError(f"{definition.name} takes no cut-off, but {shown(text)} has one")
         if slot == definition.at:  # as in ir_measures, and in Python: in P(cutoff=5) @ 10, the second one counts
             settings.pop("cutoff", None)
-        if separator == "." or (separator == "@" and slot != definition.at):
-            number = _fraction(number) if definition.parameters[slot].kind is float else number
-        settings[slot] = number
+        settings[slot] = number if slot == definition.at else _persistence(text, name, separator, number)
     return build_measure(definition, settings).check()
 
 
-def _fraction(number: str) -> str:
-    """The 95 of rbp.95 and rbp@95 means 0.95."""
-    return number if "." in number else f"0.{number}"
+def _persistence(text: str, name: str, separator: str, number: str) -> str:
+    """The 95 of rbp.95 and rbp@95, as ranx writes it, means 0.95; with a point it is neither ranx's nor trec_eval's."""
+    stem = re.split(rf"[_.@]{NUMBER}$", name)[0]
+    hint = f"Write {stem}.p={number if '.' in number else f'0.{number}'}, as in trec_eval."
+    require(separator != "_" and "." not in number, f"{shown(text)} is not a name of trec_eval or ranx", hint)
+    return f"0.{number}"
 
 
 def unpickle_measure(name: str, settings: tuple[tuple[str, Value], ...], module: str) -> Measure:

@@ -8,10 +8,10 @@ from karat.arguments import is_list_like
 from karat.errors import KaratError, require, shown
 from karat.registry.measure import Measure, Subject
 from karat.registry.names import parse_name
-from karat.registry.peers import expand_names
+from karat.registry.peers import IrMeasure, by_name, expand_names
 from karat.registry.registry import meanings, parse
 
-Measures = str | Measure | Iterable[str | Measure]
+Measures = str | Measure | IrMeasure | Iterable[str | Measure | IrMeasure]
 Selection = Mapping[Measure, Sequence[str]]
 """The measures to compute, each with the names by which it was asked for, in this order."""
 
@@ -70,11 +70,12 @@ def listed_measures(measures: Measures) -> list[str | Measure]:
 
 def given_measures(measures: Measures) -> list[str | Measure]:
     """The measures and texts that were given, as a list."""
-    if isinstance(measures, str | Measure):
-        return [measures]
-    if not is_list_like(measures):
-        raise KaratError(f"{shown(measures)} is not a measure", hint=_HINT)
-    listed = list(measures)
+    given = by_name(measures)
+    if isinstance(given, str | Measure):
+        return [given]
+    if not is_list_like(given):
+        raise KaratError(f"{shown(given)} is not a measure", hint=_HINT)
+    listed = list(map(by_name, given))
     for each in listed:
         require(isinstance(each, str | Measure), f"{shown(each)} is not a measure", _HINT)
     # A set of texts has another order in each process.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from karat.errors import KaratError, did_you_mean, shown
 from karat.measures import Measure, meanings
 from karat.options import Names, check_choice
+from karat.registry.peers import by_name
 from karat.registry.registry import check_single
 from karat.registry.selection import Measures, given_measures, listed_measures
 
@@ -59,6 +60,7 @@ class QueryValues(dict[str, float | None]):
 
 def find_column(measure: str | Measure, columns: Collection[str], asked: Mapping[str, str]) -> str:
     """The column of a measure, in any spelling of its name; `asked` has the column of each name that was asked for."""
+    measure = by_name(measure)
     if not isinstance(measure, str | Measure):
         raise KaratError(f"{shown(measure)} is not a measure", hint=f"The measures are {', '.join(columns) or 'none'}.")
     text = str(measure)
