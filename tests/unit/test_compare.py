@@ -565,7 +565,7 @@ def test_special_characters_in_names_are_escaped_in_every_format(name: str, meas
         assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", text)
     cells = {len(re.findall(r"(?<!\\)\|", line)) for line in comparison.to_markdown().splitlines() if line[:1] == "|"}
     assert cells == {8}
-    assert {*Page(comparison._repr_html_()).tags} <= {*"table thead tbody tr th td b div small".split()}
+    assert {*Page(comparison._repr_html_()).tags} <= {*"table thead tbody tr th td b i div small".split()}
     body = [line for line in comparison.to_latex().splitlines() if line.endswith(r" \\")]
     body = [line.removesuffix(r" \\") for line in body]
     assert len(body) == 3

@@ -354,6 +354,14 @@ def test_the_weakest_value_of_a_column_is_marked_depending_on_the_direction_of_t
     assert "* weakest in its column" in str(slices(scores, ["a", "b", "c"]))
 
 
+def test_the_weakest_value_is_not_bold_in_latex_because_bold_means_best() -> None:
+    scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, "RR")
+    latex = slices(scores, ["news", "law"], level=None).table().latex()
+    assert r"law & 1 & \textit{0.5000} \\" in latex
+    assert "textbf" not in latex
+    assert "% italics: weakest in its column" in latex
+
+
 def test_the_row_of_all_queries_is_never_marked() -> None:
     tiny = slices(scored(0.0, 0.0, 5e-324), ["a", "a", "b"])
     assert tiny.whole["nDCG@10"] == tiny.groups["a"]["nDCG@10"]

@@ -50,15 +50,19 @@ def test_a_terminal_shows_the_mark_and_its_legend_besides_the_colour(table: Tabl
 
 
 def test_each_kind_of_mark_has_its_own_symbol_legend_and_style() -> None:
-    worse = Mark("!", "worse", "bold red")
+    worse = Mark("!", "worse", "bold red", weak=True)
     table = Table(("run", "p"), ((Cell("a"), Cell("0.01", BEST)), (Cell("b"), Cell("0.02", worse))))
     assert table.legend == ("* best in its column", "! worse")
     assert table.text().splitlines()[2:] == ["a     0.01*", "b     0.02!", *table.legend]
     assert "\x1b[1;31m0.02!" in drawn(table)
-    assert "<b>0.02!</b>" in table.html()
+    assert "<b>0.01*</b>" in table.html()
+    assert "<i>0.02!</i>" in table.html()
     assert "<small>! worse</small>" in table.html()
-    assert "**0.02**!" in table.markdown()
-    assert "% bold: best in its column or worse" in table.latex()
+    assert "| **0.01**\\* |" in table.markdown()
+    assert "| *0.02*! |" in table.markdown()
+    assert table.latex().startswith("% bold: best in its column\n% italics: worse\n")
+    assert r"a & \textbf{0.01} \\" in table.latex()
+    assert r"b & \textit{0.02} \\" in table.latex()
 
 
 def test_a_notebook_aligns_headers_with_their_cells(table: Table) -> None:

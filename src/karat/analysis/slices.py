@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MIN_QUERIES = 5  # a group of fewer queries is not tested for weakness
 
 
-_WEAKEST = Mark("*", "weakest in its column", "bold red")
+_WEAKEST = Mark("*", "weakest in its column", "bold red", weak=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,7 +85,7 @@ def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
     below = f"p below {comparison.method.alpha:.2g}"
     if row.is_improvement:
         return Mark("*", f"significantly better, {below}", "bold green")
-    return Mark("!", f"significantly worse, {below}", "bold red")
+    return Mark("!", f"significantly worse, {below}", "bold red", weak=True)
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:

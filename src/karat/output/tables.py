@@ -27,11 +27,13 @@ class Mark:
     """Why a cell stands out: a symbol after its text, what the symbol means, and a style on a terminal.
 
     The symbol and its meaning are also shown where there is no colour; a cell whose text says it all needs neither.
+    In LaTeX, Markdown and HTML a marked cell is bold, or in italics if it is `weak`: in papers, bold means best.
     """
 
     symbol: str
     meaning: str
     style: str
+    weak: bool = False
 
 
 BEST = Mark("*", "best in its column", "bold green")
@@ -206,15 +208,12 @@ class Table:
         return f"{table}\n{below}" if below else table
 
     def latex(self) -> str:
-        """A booktabs tabular with marked cells in bold; the notes are comments above it."""
+        """A booktabs tabular with marked cells in bold or italics; the notes are comments above it."""
         columns = "l" * self.labels + "r" * (len(self.header) - self.labels)
-        rows = [
-            " & ".join(rf"\textbf{{{latex_text(c.text)}}}" if c.mark else latex_text(c.text) for c in row)
-            for row in self.rows
-        ]
-        bold = [f"bold: {' or '.join(mark.meaning for mark in self._marks)}"] if self._marks else []
+        rows = [" & ".join(map(_latex_cell, row)) for row in self.rows]
+        legend = [f"{'italics' if mark.weak else 'bold'}: {mark.meaning}" for mark in self._marks]
         lines = [
-            *(f"% {printable(text)}" for text in (*bold, *self.notes, *self.sentences)),
+            *(f"% {printable(text)}" for text in (*legend, *self.notes, *self.sentences)),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             " & ".join(map(latex_text, self.header)) + r" \\",
@@ -226,7 +225,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def html(self) -> str:
-        """For a notebook: marked cells are bold and have their symbol."""
+        """For a notebook: marked cells are bold or in italics, and have their symbol."""
         head = self._html_row("th", map(_html, self.header))
         body = "".join(self._html_row("td", map(_html_cell, row)) for row in self.rows)
         notes = "".join(f"<div><small>{_html(note)}</small></div>" for note in (*self.legend, *self.notes))
@@ -296,7 +295,10 @@ def _aligned(cells: Sequence[str], widths: Sequence[int], labels: int) -> str:
 
 def _markdown_cell(cell: Cell) -> str:
     text = _for_markdown(cell.text)
-    return f"**{text}**{_for_markdown(cell.mark.symbol)}" if cell.mark else text
+    if cell.mark is None:
+        return text
+    stars = "*" if cell.mark.weak else "**"
+    return f"{stars}{text}{stars}{_for_markdown(cell.mark.symbol)}"
 
 
 def _for_markdown(text: str) -> str:
@@ -310,6 +312,13 @@ _LATEX = {
 }  # fmt: skip
 
 
+def _latex_cell(cell: Cell) -> str:
+    text = latex_text(cell.text)
+    if cell.mark is None:
+        return text
+    return rf"\textit{{{text}}}" if cell.mark.weak else rf"\textbf{{{text}}}"
+
+
 def latex_text(text: str) -> str:
     # At the beginning of a row, LaTeX would read a bracket or a star as an argument of the line break before it.
     guard = "{}" if text.startswith(("[", "*")) else ""
@@ -317,7 +326,10 @@ def latex_text(text: str) -> str:
 
 
 def _html_cell(cell: Cell) -> str:
-    return f"<b>{_html(cell.text)}{_html(cell.mark.symbol)}</b>" if cell.mark else _html(cell.text)
+    if cell.mark is None:
+        return _html(cell.text)
+    tag = "i" if cell.mark.weak else "b"
+    return f"<{tag}>{_html(cell.text)}{_html(cell.mark.symbol)}</{tag}>"
 
 
 def _html(text: str) -> str:
