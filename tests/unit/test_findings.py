@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from karat import KaratError, Scores, evaluate, evaluate_results, evaluate_runs
@@ -171,3 +174,86 @@ def test_a_query_is_listed_if_none_of_its_retrieved_documents_has_the_field_to_m
     scores = evaluate({"q": ["a"], "r": ["b"]}, run, "RR", match="content")
     messages = {finding.code: finding.message for finding in scores.findings}
     assert messages["nothing-retrieved"] == "1 query of the run without documents that can match (scored 0): q"
+
+
+@pytest.mark.parametrize(
+    ("asked", "note"),
+    [
+        ("recall", "recall is R of all retrieved documents; in trec_eval, it is recall_5,10,15,20,30,100,200,500,1000"),
+        ("recall(rel=2)", "recall is R(rel=2) of all retrieved documents; in trec_eval, it is recall_5,10,15,20,30,"),
+        ("success", "success is Success of all retrieved documents; in trec_eval, it is success_1,5,10"),
+    ],
+)
+def test_a_name_that_means_several_cutoffs_in_trec_eval_is_said_to_mean_something_else(asked: str, note: str) -> None:
+    scores = evaluate({"q": {"a": 1}}, {"q": ["a"]}, ["AP", asked])
+    (finding,) = (finding for finding in scores.findings if finding.code == "names")
+    assert finding.message.startswith(note)
+    assert f"note: {note}" in str(scores)
+    systems = evaluate_runs({"q": {"a": 1}}, {"one": {"q": ["a"]}, "two": {"q": ["x"]}}, [asked])
+    assert str(systems).count(note) == 1
+    record = {"query": "q", "truth": ["a"], "retrieved": ["a"]}
+    assert "names" in {finding.code for finding in evaluate_results([record], asked, match="content").findings}
+
+
+@pytest.mark.parametrize(
+    "asked", ["R", "recall_5", "recall@5", "success_1", "hit_rate", "R@5", "Recall", "recall_5,10"]
+)
+def test_a_name_that_means_the_same_in_trec_eval_has_no_note(asked: str) -> None:
+    assert "names" not in {each.code for each in evaluate({"q": {"a": 1}}, {"q": ["a"]}, asked).findings}
+
+
+NANOSECONDS = 1_752_537_600_000_000_000
+"""a time as it is today: 256 of them are one double"""
+TIMES = {
+    "q": {"a": NANOSECONDS + 1, "x": NANOSECONDS + 2, "b": NANOSECONDS + 3, "y": NANOSECONDS + 5000},
+    "r": {"c": 2**53, "d": 2**53 + 1, "e": -(2**53), "f": -(2**53) - 1, "g": 2**53 - 1, "h": 5, "i": 5},
+    "unknown": {"a": NANOSECONDS, "b": NANOSECONDS},
+}
+LARGE_TIES = "7 documents tied at a score of 2^53 or more. Scores are doubles, in which larger whole numbers, such as"
+
+
+def rows_of(run: dict[str, dict[str, int]]) -> list[tuple[str, str, int]]:
+    return [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
+
+
+def run_as(kind: str, folder: Path) -> Any:
+    path = folder / f"run.{kind}"
+    if kind == "mapping":
+        return TIMES
+    frame = pd.DataFrame(rows_of(TIMES), columns=["query", "doc", "score"])
+    assert frame["score"].dtype == np.int64
+    match kind:
+        case "trec":
+            path.write_text("".join(f"{query} Q0 {doc} 1 {score} tag\n" for query, doc, score in rows_of(TIMES)))
+        case "json":
+            path.write_text(json.dumps(TIMES))
+        case "jsonl":
+            frame.to_json(path, orient="records", lines=True)
+        case "csv":
+            frame.to_csv(path, index=False)
+        case "parquet":
+            frame.to_parquet(path)
+        case "scattered.csv":
+            frame.sort_values("score").to_csv(path, index=False)
+    return frame if kind == "frame" else frame.to_dict("records") if kind == "rows" else path
+
+
+@pytest.mark.parametrize("has_arrow", [False, True])
+@pytest.mark.parametrize(
+    "kind", ["mapping", "trec", "json", "jsonl", "csv", "scattered.csv", "parquet", "frame", "rows"]
+)
+def test_whole_numbers_that_become_equal_doubles_are_counted_whatever_the_source(
+    kind: str, has_arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karat.sources.tables.is_arrow_loaded", lambda: has_arrow)
+    scores = evaluate({"q": {"a": 1}, "r": {"c": 1}}, run_as(kind, tmp_path), "AP")
+    (finding,) = (finding for finding in scores.findings if finding.code == "large-ties")
+    assert str(finding).startswith(LARGE_TIES)
+    assert finding.count == 7
+
+
+def test_large_scores_that_are_not_tied_and_ties_of_smaller_scores_are_not_mentioned() -> None:
+    run = {"q": {"a": 2.0**53, "b": 2.0**53 + 2, "c": 1, "d": 1}, "r": {"a": 2.0**53, "b": float("inf"), "c": 1e300}}
+    for each in (run, {"q": run["q"], "r": {"a": float("inf"), "b": float("inf")}}):
+        scores = evaluate({"q": {"a": 1}, "r": {"a": 1}}, each, "AP")
+        assert "large-ties" not in {finding.code for finding in scores.findings}

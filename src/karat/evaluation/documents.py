@@ -19,7 +19,7 @@ from karat.matching.matchers import FunctionMatcher, Matcher, Same
 from karat.options import Missing
 from karat.ranking import RankingRules, judge
 from karat.registry import Measure
-from karat.registry.selection import Selection, asked_names
+from karat.registry.selection import Selection, asked_names, notes_on_names
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources import Truth, read_run
@@ -206,7 +206,8 @@ def scores_of_documents(
 ) -> Scores:
     """The scores of all queries, with the findings that follow from the facts about them."""
     notes = (*notes_on_reading(facts.truth_notes, facts.run_notes), *matching.notes)
-    found = [Finding("reading", note, 0) for note in notes]
+    found = [Finding("names", note, 0) for note in notes_on_names(measures)]
+    found += [Finding("reading", note, 0) for note in notes]
     found += findings(facts, list(measures), settings["missing"], matching.matcher, labels_by=labels_by)
     recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
     recorded |= {} if labels_by is None else {"grades_by": labels_by}

@@ -58,6 +58,7 @@ class DocumentFacts:
     without_key: int = 0
     duplicates: int = 0
     identical_ids: int = 0
+    large_ties: int = 0
     slow: tuple[str, ...] = ()
     """queries with texts so long that comparing them took seconds"""
     unjudged: Mapping[int | None, Share] = field(default_factory=dict)
@@ -109,6 +110,7 @@ class DocumentFacts:
             without_key=sum(observations.without_key.values()),
             duplicates=observations.duplicates,
             identical_ids=observations.identical_ids,
+            large_ties=observations.large_ties,
             slow=tuple(observations.slow_queries),
             unjudged=_unjudged(judged, measures),
             only_relevant=only_relevant or not before.queries,

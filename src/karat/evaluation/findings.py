@@ -15,6 +15,10 @@ from karat.scores.finding import Finding, counted_finding, finding_about_queries
 _LISTED = 3
 _BY_ID = Same()
 _SKIP_MISSING = 'To leave them out, use missing="skip" (--missing skip).'
+_LARGE_SCORES = (
+    "Scores are doubles, in which larger whole numbers, such as times in nanoseconds, become equal if they are close."
+    " Subtract the smallest one from all of them."
+)
 SCORE_MISSING = 'To score them 0, use missing="zero" (--missing zero).'
 
 
@@ -45,6 +49,7 @@ def findings(
         _documents("keyless", facts.without_key, "retrieved document", cannot_match),
         _documents("duplicates", facts.duplicates, "repeated document", "left out (the best rank is kept)"),
         _documents("identical-ids", facts.identical_ids, "document", "whose id is the query id (ignored)"),
+        _documents("large-ties", facts.large_ties, "document", "tied at a score of 2^53 or more", _LARGE_SCORES),
         _slow_queries(facts.slow, listed),
         None if facts.only_relevant else _unjudged(facts.unjudged),
         None if labels_by is None else _share_of_labels(facts.labelled, labels_by, largest_cutoff(measures)),
@@ -146,8 +151,8 @@ def _nothing_retrieved(facts: DocumentFacts, listed: int) -> Finding | None:
     return _queries("nothing-retrieved", facts.nothing_retrieved, what, listed=listed)
 
 
-def _documents(code: str, count: int, noun: str, what: str) -> Finding | None:
-    return counted_finding(code, count, noun, what) if count else None
+def _documents(code: str, count: int, noun: str, what: str, hint: str = "") -> Finding | None:
+    return counted_finding(code, count, noun, what, hint=hint) if count else None
 
 
 def _unjudged(unjudged: Mapping[int | None, Share]) -> Finding | None:

@@ -14,7 +14,7 @@ from karat.judged import Bools, Floats, Ints, Judged
 from karat.matching.joiner import Joiner, join_lists
 from karat.matching.matchers import Matcher, Same
 from karat.options import Duplicates, Ties
-from karat.ranking.ties import ranks_by_score, ranks_in_table
+from karat.ranking.ties import ranks_by_score, ranks_in_table, ties_of_large_scores
 from karat.sources import run_from_lists, truth_from_lists
 from karat.sources.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 from karat.sources.list_checks import DocumentLists
@@ -38,6 +38,8 @@ class Observations:
     unknown_queries: list[str] = field(default_factory=list)
     duplicates: int = 0
     identical_ids: int = 0
+    large_ties: int = 0
+    """Tied documents whose scores are so large that they may have been different whole numbers."""
     golds_without_key: int = 0
     slow_queries: list[str] = field(default_factory=list)
     """Queries with texts so long that comparing them took seconds."""
@@ -57,6 +59,7 @@ class RankedBatch:
     hit_gold: Ints
     duplicates: int = 0
     identical_ids: int = 0
+    large_ties: int = 0
     without_key: dict[str, int] = field(default_factory=dict)
 
 
@@ -156,7 +159,8 @@ class BatchRanker:
         segment, names, gold, score = self.joiner.find_in_mappings(batch, positions)
         ranks = ranks_by_score(batch, segment, score, names, self.truth.grades[gold], self.rules.ties)
         return batch, self._part(
-            batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold, identical_ids=identical,
+            batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold,
+            identical_ids=identical, large_ties=ties_of_large_scores(batch, positions),
             without_key=self.joiner.without_text(batch.queries, batch.by_query(), positions),
         )  # fmt: skip
 
@@ -180,7 +184,7 @@ class BatchRanker:
         ranks = ranks_in_table(batch, rows, names, self.truth.grades[gold], self.rules.ties)
         return batch, self._part(
             batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold,
-            duplicates=duplicates, identical_ids=identical,
+            duplicates=duplicates, identical_ids=identical, large_ties=ties_of_large_scores(batch, positions),
             without_key=self.joiner.without_text(batch.queries, batch.by_query(), positions),
         )  # fmt: skip
 
@@ -222,6 +226,7 @@ class BatchRanker:
         hit_gold: Ints,
         duplicates: int = 0,
         identical_ids: int = 0,
+        large_ties: int = 0,
         without_key: dict[str, int] | None = None,
     ) -> RankedBatch:
         known = positions >= 0
@@ -234,6 +239,7 @@ class BatchRanker:
             hit_gold,
             duplicates,
             identical_ids,
+            large_ties,
             without_key or {},
         )
 
@@ -287,6 +293,7 @@ def _observe(judged: Judged, truth: Truth, parts: list[RankedBatch]) -> Observat
         unknown_queries=sorted(query for part in parts for query in part.queries if query not in truth.positions),
         duplicates=sum(part.duplicates for part in parts),
         identical_ids=sum(part.identical_ids for part in parts),
+        large_ties=sum(part.large_ties for part in parts),
         golds_without_key=truth.keyless,
         without_key={query: count for part in parts for query, count in part.without_key.items()},
     )

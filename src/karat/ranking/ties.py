@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from karat.judged import Floats, Ints, distinct
 from karat.options import Ties
+from karat.sources.columns import LARGEST_WHOLE
 from karat.sources.containers import ScoredMappings, ScoredRows
 
 # If comparing the scores of a query's judged documents with all its scores takes fewer steps than this, the query is
@@ -96,6 +97,21 @@ def ranks_in_table(table: ScoredRows, rows: Ints, docs: Sequence[str], grade: Fl
         return list(table.docs.take(arrays.row_indices(rows)).to_pylist())
 
     return above + 1 + _tied_before(table, segment, above, equal, unsorted, names, docs, grade, ties)
+
+
+def ties_of_large_scores(batch: ScoredMappings | ScoredRows, positions: Ints) -> int:
+    """How many documents of judged queries are tied at a score that may stand for several whole numbers.
+
+    Whether they were different numbers is not known: scores are doubles as soon as they are read.
+    """
+    scores = batch.scores
+    if not len(scores) or (scores.max() < LARGEST_WHOLE and scores.min() > -LARGEST_WHOLE):
+        return 0
+    segment = np.repeat(np.arange(len(batch.queries)), np.diff(batch.offsets))
+    rows = np.flatnonzero((np.abs(scores) >= LARGEST_WHOLE) & np.isfinite(scores) & (positions >= 0)[segment])
+    rows = rows[np.lexsort((scores[rows], segment[rows]))]
+    same = (scores[rows][1:] == scores[rows][:-1]) & (segment[rows][1:] == segment[rows][:-1])
+    return int((np.append(same, False) | np.append(False, same)).sum())
 
 
 def _count_in_sorted(scores: Floats, offsets: Ints, rows: Ints, segment: Ints) -> tuple[Ints, Ints]:

@@ -16,6 +16,9 @@ _STANDARD_CUTOFFS = {
 }
 """The cut-offs that trec_eval computes if it is given none."""
 
+LISTS_IN_TREC_EVAL = {"recall": ",".join(_CUTOFFS), "success": "1,5,10"}
+"""Names that mean these cut-offs in trec_eval. Here, as in other tools, they mean all retrieved documents."""
+
 _SETS = {
     "official": "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P_"
     + ",".join(_CUTOFFS)

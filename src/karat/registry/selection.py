@@ -8,7 +8,7 @@ from karat.arguments import is_list_like
 from karat.errors import KaratError, require, shown
 from karat.registry.measure import Measure, Subject
 from karat.registry.names import parse_name
-from karat.registry.peers import IrMeasure, by_name, expand_names
+from karat.registry.peers import LISTS_IN_TREC_EVAL, IrMeasure, by_name, expand_names
 from karat.registry.registry import meanings, parse
 
 Measures = str | Measure | IrMeasure | Iterable[str | Measure | IrMeasure]
@@ -50,6 +50,20 @@ def asked_names(selection: Selection) -> dict[str, str]:
     {'map': 'AP(rel=2)', 'P@5': 'P(rel=2)@5'}
     """
     return {asked: str(measure) for measure, names in selection.items() for asked in names}
+
+
+def notes_on_names(selection: Selection) -> list[str]:
+    """Sentences about names that mean something else in trec_eval.
+
+    >>> notes_on_names(select_measures(["success", "recall_5"]))
+    ['success is Success of all retrieved documents; in trec_eval, it is success_1,5,10']
+    """
+    return [
+        f"{name} is {measure} of all retrieved documents; in trec_eval, it is {name}_{LISTS_IN_TREC_EVAL[name]}"
+        for measure, names in selection.items()
+        for name in dict.fromkeys(parse_name(asked).name for asked in names)
+        if name in LISTS_IN_TREC_EVAL and measure.cutoff is None and subject_of(measure) == "documents"
+    ]
 
 
 def listed_measures(measures: Measures) -> list[str | Measure]:
