@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from karat import KaratError, Scores, SystemScores, compare
+from karat import KaratError, Scores, SystemScores, compare, evaluate_runs
 from karat.gating.gate import gate
 from karat.gating.rules import rules_from_limits
 from karat.testing import assert_scores
@@ -244,3 +244,60 @@ def test_a_note_says_that_a_json_object_which_may_be_documents_is_read_as_scores
     evaluated = printed(run_here(tmp_path, "compare", *["documents1.json"] * 3, "--input-format", "json"))
     assert "nDCG@10" in evaluated
     assert "is read as saved scores" not in evaluated
+
+
+DOCUMENTS = {
+    "truth.json": {f"q{query}": {f"d{at}": query * at % 3 for at in (1, 2, 3)} for query in range(1, 5)},
+    "one.json": {f"q{query}": {f"d{at}": query + at for at in (1, 2, 3)} for query in range(1, 5)},
+    "two.json": {f"q{query}": {f"d{at}": query - at for at in (1, 2, 3)} for query in range(1, 5)},
+}
+AS_DOCUMENTS = "If these are documents, use --input-format json (in Python, evaluate them with evaluate_runs)."
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    """Ground truth and runs in which every query has the same documents, as re-rankers return them."""
+    for name, content in DOCUMENTS.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    rows = ((query, doc, grade) for query, docs in DOCUMENTS["truth.json"].items() for doc, grade in docs.items())
+    (tmp_path / "truth.qrels").write_text("".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in rows))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare truth.json one.json two.json -m P@2",
+        "compare truth.json one.json two.json --rel 2",
+        "report truth.json one.json two.json -m P@2 -o page.html",
+        "gate truth.json one.json --min P@2=0.1",
+        "gate one.json --min P@2=0.1",
+        "gate truth.json one.json --baseline two.json --max-drop P@2=1",
+        "gate truth.qrels one.json --baseline two.json --max-drop P@2=1",
+        "diff truth.json one.json two.json -m P@2",
+    ],
+)
+def test_the_error_about_documents_that_are_read_as_scores_names_an_option_that_works(
+    documents: Path, words: str
+) -> None:
+    assert AS_DOCUMENTS in refused(run_here(documents, *words.split()))
+    if words.startswith("gate one.json"):
+        return  # a run needs ground truth, whatever its format
+    option = ("--input-format", "run=json" if "truth.qrels" in words else "json")
+    assert "P@2" in printed(run_here(documents, *words.split(), *option)) or "report" in words or "--rel" in words
+
+
+def test_the_error_about_documents_that_are_loaded_as_scores_names_the_function_that_evaluates_them(
+    documents: Path,
+) -> None:
+    paths = {name: documents / f"{name}.json" for name in ("one", "two")}
+    for use in (
+        lambda: Scores.load(paths["one"])["P@2"],
+        lambda: compare(paths, measures="P@2"),
+        lambda: assert_scores(paths["one"], min={"P@2": 0.1}),
+    ):
+        with pytest.raises(
+            KaratError, match=r"these scores have no 'P@2'.*in Python, evaluate them with evaluate_runs"
+        ):
+            use()
+    assert evaluate_runs(documents / "truth.json", paths, "P@2").measures == ("P@2",)

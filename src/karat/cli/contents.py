@@ -41,9 +41,9 @@ _MEANS = {"run", "system", "measure"}
 _RETRIEVED_ONLY = {"retrieved", *ALIASES["retrieved"]} - {"documents", "docs"}
 
 
-def is_saved_scores(file: InputFile) -> bool:
-    """Whether a file contains saved scores, or may do so."""
-    return content_of(file) in ("scores", "documents or scores", "nothing")
+def is_saved_scores(file: InputFile, given: str | None = None) -> bool:
+    """Whether a file contains saved scores, or may do so, if this format is given."""
+    return content_of(file, given) in ("scores", "documents or scores", "nothing")
 
 
 def content_of(

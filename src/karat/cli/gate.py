@@ -215,14 +215,15 @@ def _checked(
     findings: list[Finding] = []
     # Each file is opened once: one of them may be standard input.
     opened = {path: InputFile(split_system(path)[0]) for path in (*paths, *([] if before is None else [before]))}
-    if not is_saved_scores(opened[paths[0]]):
-        if not is_saved_scores(opened[paths[-1]]):
+    formats = evaluation.inputs.formats
+    if not is_saved_scores(opened[paths[0]], formats.get("truth")):
+        if not is_saved_scores(opened[paths[-1]], formats.get("run")):
             check_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
     # A saved baseline needs to have only the measures of the max-drop rules, so it is not loaded with the others.
     saved = None
-    if before is not None and is_saved_scores(opened[before]):
+    if before is not None and is_saved_scores(opened[before], formats.get("run")):
         saved = saved_system(before, opened[before])
     evaluated = [] if before is None or saved is not None else [before]
     # The names of the measures already contain the threshold.
@@ -232,7 +233,7 @@ def _checked(
     systems = files.load()
     systems = with_findings(systems, findings)
     run, *others = (scores.without_evidence() for scores in systems.values())
-    _check_inputs(paths, len(others), len(evaluated))
+    _check_inputs(paths, len(others), len(evaluated), files.hint_about_documents)
     lower, parameter = test_options["lower_is_better"], "--lower-is-better"
     if in_file is not None and lower is in_file.options.get("lower_is_better"):
         parameter = f"{in_file.file}: {in_file.table}.lower-is-better"
@@ -269,7 +270,7 @@ def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule
     return None
 
 
-def _check_inputs(paths: Sequence[str], others: int, expected: int) -> None:
+def _check_inputs(paths: Sequence[str], others: int, expected: int, more: str) -> None:
     """Check that ground truth comes with a run, and that results and saved scores do not."""
     from karat.errors import KaratError
 
@@ -277,7 +278,7 @@ def _check_inputs(paths: Sequence[str], others: int, expected: int) -> None:
         hint = "Add a run after it, or name a results file or saved scores."
         raise KaratError("this file is read as ground truth, but no run was given", where=paths[0], hint=hint)
     if others > expected:
-        hint = "To compare with this file, use --baseline."
+        hint = f"To compare with this file, use --baseline. {more}".strip()
         raise KaratError("results and saved scores take no RUN: a gate checks one system", where=paths[1], hint=hint)
 
 

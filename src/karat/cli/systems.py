@@ -15,7 +15,7 @@ from karat.cli.files import OneOfSeveral, split_system
 from karat.cli.inputs import Inputs, Side, parse_fields
 from karat.cli.label_options import LabelOptions
 from karat.cli.models import with_findings, with_static_model
-from karat.errors import KaratError, did_you_mean, enumeration, first_few, require, shown
+from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.files.input_file import InputFile
 from karat.matching.matchers import matcher_of
@@ -25,6 +25,7 @@ from karat.output.progress import progress_bar
 from karat.registry.selection import listed_measures
 from karat.scores import Finding, Scores
 from karat.scores.directions import with_lower_is_better
+from karat.scores.finding import hint_about_documents
 from karat.scores.loading import read_scores
 from karat.sources import read_truth
 from karat.sources.beir import is_data_set, qrels_of_split
@@ -111,11 +112,10 @@ class SystemFiles:
             _check_measures(evaluation)
         hint = "Add a run after it, or name a results file, which contains its ground truth."
         require(self.files, "this file is read as ground truth, but no run was given", hint, where=self.first.name)
+        self.systems = self._named_systems(saved)
         if len(saved) == len(self.files):
-            _reject_unused_options(evaluation)
+            _reject_unused_options(evaluation, self.hint_about_documents)
         self._check_columns(path for path in paths if path not in saved and not named_data_set(path))
-        unclear = {path for path, content in zip(paths, contents, strict=True) if content == "documents or scores"}
-        self.systems = [_with_note(each) if each.path in unclear else each for each in self._named_systems(saved)]
 
     def _saved(self, paths: Sequence[str], contents: Sequence[Content]) -> list[str]:
         """The files that contain saved scores; an error for files that do not fit the others."""
@@ -157,6 +157,11 @@ class SystemFiles:
             replace(each, name=f"{each.name} ({at})") if each.name in repeated else each
             for at, each in enumerate(named, 1)
         ]
+
+    @property
+    def hint_about_documents(self) -> str:
+        """What an error adds if a file that is read as saved scores may contain documents."""
+        return hint_about_documents(finding for each in self.systems if each.saved for finding in each.saved.findings)
 
     def _check_columns(self, paths: Iterable[str]) -> None:
         """Reject the name of a column that no file has."""
@@ -273,23 +278,6 @@ class SystemFiles:
         return checked
 
 
-def _with_note(system: System) -> System:
-    """The system, with a note if its saved scores may be documents: none of their names is that of a measure."""
-    if system.saved is None or any(map(_is_measure, system.saved.measures)):
-        return system
-    message = f"{system.path} is read as saved scores ({first_few(system.saved.measures)}), not as documents"
-    hint = "If these are documents, use --input-format json."
-    finding = Finding("perhaps-documents", message, len(system.saved.measures), hint)
-    return replace(system, saved=with_findings({"": system.saved}, [finding])[""])
-
-
-def _is_measure(name: str) -> bool:
-    try:
-        return bool(meanings(name) or parse(name))
-    except KaratError:
-        return False
-
-
 def _check_measures(evaluation: Evaluation) -> None:
     """Reject the name of an unknown measure, before anything is evaluated."""
     for name in evaluation.names():
@@ -322,7 +310,7 @@ def _read_saved(path: str, file: InputFile) -> Mapping[str, Scores]:
     return {name: systems[name]}
 
 
-def _reject_unused_options(evaluation: Evaluation) -> None:
+def _reject_unused_options(evaluation: Evaluation, more: str) -> None:
     """Reject options of an evaluation if all scores are saved."""
     changed = [f"--{name.replace('_', '-')}" for name, option in EVALUATION_OPTIONS.items()
                if evaluation.options[name] != option.default]  # fmt: skip
@@ -330,7 +318,7 @@ def _reject_unused_options(evaluation: Evaluation) -> None:
     unused += ["--corpus"] if evaluation.corpus else []
     unused += ["--verdicts"] if evaluation.labels.files else []
     if unused and evaluation.rejects_unused_options:
-        hint = f"Leave {unused[0]} out, or evaluate the run again."
+        hint = f"Leave {unused[0]} out, or evaluate the run again. {more}".strip()
         raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -45,6 +45,18 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "queries": list(self.queries)}
+
+
+def perhaps_documents(path: str, names: str) -> Finding:
+    """The finding that a file, which is read as scores with these columns, may contain documents."""
+    message = f"{path} is read as saved scores ({names}), not as documents"
+    hint = "If these are documents, use --input-format json (in Python, evaluate them with evaluate_runs)."
+    return Finding("perhaps-documents", message, 0, hint)
+
+
+def hint_about_documents(findings: Iterable[Finding]) -> str:
+    """What an error about scores adds if they may be documents; otherwise nothing."""
+    return next((finding.hint for finding in findings if finding.code == "perhaps-documents"), "")
 
 
 def finding_about_queries(

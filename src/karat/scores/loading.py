@@ -7,11 +7,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 from karat.arguments import check_path
-from karat.errors import KaratError, enumeration, require, shown
+from karat.errors import KaratError, enumeration, first_few, require, shown
 from karat.files.delimited_text import SEPARATORS, likely_separator, parsed_rows, row_error
 from karat.files.file_objects import FileSource, is_file_object
 from karat.files.input_file import InputFile
@@ -19,9 +20,11 @@ from karat.files.json_start import json_or_jsonl
 from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, arrow_format
 from karat.files.names import ArrowFormat, format_of_name, is_arrow, without_suffixes
 from karat.json_decoding import decode_json
+from karat.measures import meanings
 from karat.output.delimited import unguarded
 from karat.scores.directions import with_lower_is_better
 from karat.scores.exports import METADATA
+from karat.scores.finding import perhaps_documents
 from karat.scores.score_folder import is_folder, read_folder
 from karat.scores.score_table import ScoreTable, column_values, query_column
 from karat.scores.scores import Scores
@@ -111,12 +114,21 @@ def _from_json(file: InputFile) -> dict[str, Scores]:
         if len(measures) > 1 and not set.intersection(*measures):
             what = f"this file is {QUERIES_TO_DOCUMENTS}, not scores"
             raise KaratError(what, where=file.name, hint=JSON_IS_READ)
-        data = [{"query": query, **row} for query, row in data.items()]
+        rows = [{"query": query, **row} for query, row in data.items()]
+        systems = _from_records(rows, file.name, lambda at: f"{file.name}, record {at + 1}").systems()
+        return {name: _with_doubt(scores, file.name) for name, scores in systems.items()}
     if isinstance(data, dict) and query_column(data) is not None:
         data = [data]
     if not isinstance(data, list):
         raise _not_scores(file.name, "it is not a list with an object per query")
     return _from_records(data, file.name, lambda at: f"{file.name}, record {at + 1}").systems()
+
+
+def _with_doubt(scores: Scores, path: str) -> Scores:
+    """Scores with a finding if they may be documents: none of their names is that of a measure."""
+    if any(map(meanings, scores.measures)):
+        return scores
+    return replace(scores, findings=(*scores.findings, perhaps_documents(path, first_few(scores.measures))))
 
 
 def _from_document(data: Any, name: str, path: str) -> Scores:

@@ -23,7 +23,7 @@ from karat.scores.combined_values import CombinedValues, without_value
 from karat.scores.combining import after_mean, before_mean, combination, combined_value
 from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
-from karat.scores.finding import Finding
+from karat.scores.finding import Finding, hint_about_documents
 from karat.scores.intervals import CombinedValue, intervals
 from karat.scores.names import QueryValues, find_column, listed_columns, with_names
 from karat.scores.query_bounds import QueryBounds, bounds_of_rows
@@ -129,7 +129,11 @@ class Scores(CombinedValues, Exports):
 
     def column_name(self, measure: str | Measure) -> str:
         """The name of a measure's column, from any name of the measure."""
-        return find_column(measure, self.values, self.asked)
+        try:
+            return find_column(measure, self.values, self.asked)
+        except KaratError as error:
+            hint = f"{error.hint or ''} {hint_about_documents(self.findings)}".strip()
+            raise KaratError(error.what, where=error.where, hint=hint or None) from None
 
     def column(self, measure: str | Measure) -> Floats:
         """A measure's value for each query, in the order of `queries`; NaN is null."""
