@@ -36,7 +36,7 @@ class Judged:
     repeat a document, there may be several hits at one rank, and several ranks of one gold document.
     """
 
-    kind: ClassVar[Literal["judged"]] = "judged"
+    kind: ClassVar[Literal["judged", "pool"]] = "judged"
 
     queries: tuple[str, ...]
     in_run: Bools
@@ -167,13 +167,13 @@ class Judged:
         """The same judged documents with other grades."""
         return replace(self, gold_grade=grades, hit_grade=grades[self.hit_gold])
 
-    def select(self, keep: Bools) -> Judged:
+    def select(self, keep: Bools) -> Self:
         """Some of the queries."""
         new_index = np.cumsum(keep) - 1
         gold = keep[self.gold_query]
         new_gold = np.cumsum(gold) - 1
         hit = keep[self.hit_query]
-        return Judged(
+        return type(self)(
             queries=tuple(query for query, kept in zip(self.queries, keep.tolist(), strict=True) if kept),
             in_run=self.in_run[keep],
             retrieved=self.retrieved[keep],
@@ -214,6 +214,13 @@ class Judged:
 
     def _per_query(self, query: Ints) -> Ints:
         return np.bincount(query, minlength=len(self.queries))
+
+
+@dataclass(frozen=True, eq=False)
+class Pool(Judged):
+    """The same with the documents that any query judges, as far as they were retrieved, all with grade 0."""
+
+    kind = "pool"
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,12 +46,12 @@ PEERS = {
     "precision": "SetP", "precision-l2": "SetP(rel=2)", "recall": "R", "hit_rate": "Success", "f1": "F", "hits": "Hits",
     "ndcg-l2": "nDCG(rel=2)",
     # BEIR
-    "R_cap@10": "relative_P@10", "hole@10": "Unjudged@10", "top_k_accuracy@10": "Success@10",
+    "R_cap@10": "relative_P@10", "hole@10": "Hole@10", "top_k_accuracy@10": "Success@10",
     "accuracy@10": "Success@10",
     # MTEB, sentence-transformers, LlamaIndex, Haystack
     "ndcg_at_10": "nDCG@10", "map_at_100": "AP@100", "mrr_at_10": "RR@10", "recall_at_10": "R@10",
     "precision_at_5": "P@5", "hit_rate_at_5": "Success@5", "accuracy_at_1": "Success@1", "accuracy@1": "Success@1",
-    "R_cap_at_10": "relative_P@10", "Hole_at_10": "Unjudged@10", "cv_recall_at_1": "Success@1",
+    "R_cap_at_10": "relative_P@10", "Hole_at_10": "Hole@10", "cv_recall_at_1": "Success@1",
     "HitRate@10": "Success@10", "hit_rate_5": "Success@5", "hit_ratio@5": "Success@5", "nDCG_at_3": "nDCG@3",
     "recall_single_hit": "Success", "recall_multi_hit": "R", "exact_match": "EM",
 }  # fmt: skip

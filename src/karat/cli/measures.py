@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FROM_LABELS = " (from verdicts)"
 _TAKES = {
+    "pool": "the judged documents of all queries; not on Spark",
     "spans": "spans in ground truth and run: (document, start, end)",
     "answers": "gold answers and a predicted answer: karat answers, evaluate_answers",
     "verdicts": "labels of generated answers: karat evaluate results.jsonl --verdicts FILE, evaluate_results(...,"

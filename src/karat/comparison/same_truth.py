@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from karat.errors import KaratError, enumeration, require
-from karat.registry import meanings
+from karat.registry import Measure, meanings
 from karat.scores import Scores
 from karat.scores.fingerprint import Fingerprint
 
@@ -23,7 +23,7 @@ def check_same_truth(systems: Mapping[str, Scores], force: bool) -> list[str]:
     """
     first = next(iter(systems.values()))
     known = {name: scores.fingerprint for name, scores in systems.items() if scores.fingerprint is not None}
-    takes = [{measure.definition.takes for measure in meanings(name)} for name in first.measures]
+    takes = [{_read_by(measure) for measure in meanings(name)} for name in first.measures]
     kinds: set[str] = set().union(*takes)
     # A measure that is not registered here may have read any of the data.
     checked = kinds if all(takes) else {kind for fingerprint in known.values() for kind in fingerprint.truths}
@@ -39,6 +39,11 @@ def check_same_truth(systems: Mapping[str, Scores], force: bool) -> list[str]:
     unknown = [name for name in systems if name not in known] if kinds else []
     functions = _different_functions(systems) if "judged" in checked else []
     return notes + functions + _without_fingerprint(unknown, len(systems)) + _different_versions(known)
+
+
+def _read_by(measure: Measure) -> str:
+    """The data whose digests are compared for a measure."""
+    return "judged" if measure.definition.takes == "pool" else measure.definition.takes
 
 
 def _different_functions(systems: Mapping[str, Scores]) -> list[str]:

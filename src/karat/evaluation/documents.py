@@ -14,10 +14,10 @@ from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
 from karat.evaluation.reading import ReadingOptions, paths_of, read_judgments, read_labelled_judgments
 from karat.files.input_file import Progress
-from karat.judged import Bools, Floats, Judged
+from karat.judged import Bools, Floats, Judged, Pool
 from karat.matching.matchers import FunctionMatcher, Matcher, Same
 from karat.options import Missing
-from karat.ranking import RankingRules, judge
+from karat.ranking import RankingRules, judge, judge_pool
 from karat.registry import Measure
 from karat.registry.selection import Selection, asked_names, notes_on_names
 from karat.scores import Finding, Scores
@@ -31,6 +31,11 @@ from karat.spans import Spans
 def need_spans(measures: Iterable[Measure]) -> bool:
     """Whether any of the measures reads spans."""
     return any(measure.definition.takes == "spans" for measure in measures)
+
+
+def need_pool(measures: Iterable[Measure]) -> bool:
+    """Whether any of the measures depends on the judged documents of other queries."""
+    return any(measure.definition.takes == "pool" for measure in measures)
 
 
 def read_shared_truth(
@@ -79,12 +84,14 @@ def score_documents(
 class JudgedDocuments:
     """Documents that were judged, of all queries or of a part of them: what their values are computed from.
 
-    `graded` is `judged` with the grades for graded measures. `answered` says which queries of `spans` are left, and
-    `truths` contains the digests of the ground truth. Nothing is checked that depends on other queries.
+    `graded` is `judged` with the grades for graded measures, and `pool` with the documents that any query judges.
+    `answered` says which queries of `spans` are left, and `truths` contains the digests of the ground truth. Nothing is
+    checked that depends on other queries.
     """
 
     judged: Judged
     graded: Judged
+    pool: Pool | None
     spans: Spans | None
     answered: Bools | None
     facts: DocumentFacts
@@ -140,6 +147,7 @@ class JudgedDocuments:
         rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
         before, observations = judge(judgments, source, rules, matcher)
         graded = _with_scores_as_grades(before, judgments, measures)
+        pool = judge_pool(judgments, source.without_progress(), rules, matcher) if need_pool(measures) else None
         evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher, files)
         judged, labels, answered = before, judgments.labels, None
         labelled = None if labels is None else labels.rows
@@ -147,6 +155,7 @@ class JudgedDocuments:
             answered = before.in_run
             labelled = None if labelled is None else labelled[answered[before.gold_query]]
             judged, graded = before.select(answered), graded.select(answered)
+            pool = None if pool is None else pool.select(answered)
         facts = DocumentFacts.of(
             judged,
             observations,
@@ -158,7 +167,7 @@ class JudgedDocuments:
             run_notes=(*notes_on_run, *source.notes),
         )
         by = None if labels is None else labels.by
-        return cls(judged, graded, spans, answered, facts, truths, evidence, by)
+        return cls(judged, graded, pool, spans, answered, facts, truths, evidence, by)
 
     def values(self, measures: Selection) -> dict[str, Floats]:
         """The value of each measure for each query."""
@@ -167,6 +176,8 @@ class JudgedDocuments:
             if self.spans is not None and measure.definition.takes == "spans":
                 column = measure.compute(self.spans)
                 values[str(measure)] = column if self.answered is None else column[self.answered]
+            elif self.pool is not None and measure.definition.takes == "pool":
+                values[str(measure)] = measure.compute(self.pool)
             else:
                 values[str(measure)] = measure.compute(self.graded if measure.definition.graded else self.judged)
         return values

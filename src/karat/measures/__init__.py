@@ -12,7 +12,7 @@ from karat.measures.gain import DCG, nDCG
 from karat.measures.user_models import ERR, RBP, RR, RBPResidual
 from karat.measures.sets import SetAP, SetF, SetP, SetR
 from karat.measures.counts import Hits, NumQ, NumRel, NumRelRet, NumRet
-from karat.measures.counts import JudgedShare, UnjudgedShare
+from karat.measures.counts import Hole, JudgedShare, UnjudgedShare
 from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
 from karat.measures.grounding import ContextPrecision, ContextRecall, ContextRelevance, Faithfulness
 from karat.measures.nuggets import NuggetCoverage, NuggetRecall
@@ -52,6 +52,7 @@ __all__ = [
     "Faithfulness",
     "Hallucination",
     "Hits",
+    "Hole",
     "IPrec",
     "JudgedShare",
     "Measure",

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from karat.judged import Floats, Judged, share
+from karat.judged import Floats, Judged, Pool, share
 from karat.measures.settings import TREC_EVAL, K, Rel
 from karat.measures.unjudged import monotone
 from karat.registry import Help, register
@@ -32,9 +32,9 @@ def JudgedShare(judged: Judged, *, k: K | None = None) -> Floats:
 @register(
     name="Unjudged",
     formula="Unjudged@k = unjudged in the top k / k",
-    reference=f"{TREC_EVAL}; BEIR's hole@k differs in that a document judged for any query counts as judged",
+    reference=TREC_EVAL,
     higher_is_better=False,
-    aliases=("unjudged", "unj_", "hole", "Hole", "hole_"),
+    aliases=("unjudged", "unj_"),
 )
 def UnjudgedShare(judged: Judged, *, k: K) -> Floats:
     """The share of documents in the top k that are unjudged.
@@ -45,6 +45,25 @@ def UnjudgedShare(judged: Judged, *, k: K) -> Floats:
     0.75
     """
     return (judged.depth(k) - judged.by_rank.graded(0).top(k).count()) / k
+
+
+@register(
+    formula="Hole@k = documents in the top k that no query judges / k",
+    reference="Thakur et al. (2021), BEIR, NeurIPS Datasets and Benchmarks",
+    higher_is_better=False,
+    takes="pool",
+    aliases=("hole", "hole_"),
+)
+def Hole(pool: Pool, *, k: K) -> Floats:
+    """The share of documents in the top k that no query judges, whatever their grades.
+
+    Unlike Unjudged@k, a document counts as judged if any query of the ground truth judges it. Documents are compared
+    by id, or by another field as it is.
+
+    >>> evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a", "b", "x", "y"], "r": ["b"]}, ["Hole@4"])["Hole@4"]
+    0.25
+    """
+    return (pool.depth(k) - pool.by_rank.top(k).count()) / k
 
 
 @register(

@@ -7,6 +7,7 @@ from karat.ranking.kernel import (
     RankingRules,
     judge,
     judge_document_lists,
+    judge_pool,
     without_identical_ids,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "RankingRules",
     "judge",
     "judge_document_lists",
+    "judge_pool",
     "without_identical_ids",
 ]

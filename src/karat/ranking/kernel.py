@@ -9,8 +9,9 @@ from functools import partial
 import numpy as np
 
 from karat.documents.fields import document_keys
-from karat.errors import KaratError
-from karat.judged import Bools, Floats, Ints, Judged
+from karat.documents.key import Key
+from karat.errors import KaratError, require
+from karat.judged import Bools, Floats, Ints, Judged, Pool
 from karat.matching.joiner import Joiner, join_lists
 from karat.matching.matchers import Matcher, Same
 from karat.options import Duplicates, Ties
@@ -18,6 +19,7 @@ from karat.ranking.ties import ranks_by_score, ranks_in_table, ties_of_large_sco
 from karat.sources import run_from_lists, truth_from_lists
 from karat.sources.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 from karat.sources.list_checks import DocumentLists
+from karat.sources.mappings import truth_from_mapping
 from karat.threads import in_threads
 
 
@@ -82,6 +84,22 @@ def judge(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[
     judged, observations = _assemble(truth, parts)
     observations.slow_queries = [truth.queries[query] for query in sorted(joiner.slow_queries)]
     return judged, observations
+
+
+def judge_pool(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> Pool:
+    """Rank the retrieved documents that any query judges: the judged documents of a query are then all of these."""
+    hint = "Leave match= out, or use Unjudged@k."
+    require(isinstance(match, Same) and not match.key.changes_ids, f"Hole cannot be computed with match={match}", hint)
+    everywhere = set(truth.docs)
+    found: dict[str, dict[str, float]] = {query: {} for query in truth.queries}
+    for load in run.batches():
+        batch = load()
+        lists = batch.docs if isinstance(batch, RankedLists) else batch.by_query()
+        for query, docs in zip(batch.queries, lists, strict=True):
+            if query in found:
+                found[query] |= dict.fromkeys(everywhere.intersection(docs), 0.0)
+    judged, _ = judge(truth_from_mapping(found, Key(), "the ground truth"), run, rules, match)
+    return Pool(**vars(judged))
 
 
 def judge_document_lists(

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Combine = Literal["mean", "sum", "geometric"]
-Takes = Literal["judged", "spans", "answers", "verdicts"]
+Takes = Literal["judged", "pool", "spans", "answers", "verdicts"]
 Subject = Literal["documents", "answers", "verdicts"]
 _SUBJECTS: dict[Takes, Subject] = {
-    "judged": "documents", "spans": "documents", "answers": "answers", "verdicts": "verdicts",
+    "judged": "documents", "pool": "documents", "spans": "documents", "answers": "answers", "verdicts": "verdicts",
 }  # fmt: skip
 Effect = Literal["monotone", "monotone_above_cutoff", "monotone_after_first", "normalized"]
 Function = Callable[..., "NDArray[Any]"]
@@ -29,6 +29,7 @@ LabelRelation = tuple[str, str, str]
 
 _INPUT: dict[str, str] = {
     "judged": "judged documents",
+    "pool": "documents that any query judges",
     "spans": "spans (document, start, end)",
     "answers": "answers",
     "verdicts": "verdicts (labels)",

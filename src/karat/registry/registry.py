@@ -48,7 +48,7 @@ class Metadata(TypedDict, total=False):
     graded: bool
     """whether the measure uses the grades themselves, not only whether a document is relevant"""
     takes: Takes
-    """the data it reads: `judged` documents, `spans`, `answers` or `verdicts`"""
+    """the data it reads: `judged` documents, the `pool` of those of all queries, `spans`, `answers` or `verdicts`"""
     aliases: tuple[str, ...]
     """other names. An alias may set parameters (`rbp(p=0.9)`). An alias that ends in `_` is followed by a number: the
     cut-off (`P_` accepts `P_5` and `P.5`), or the parameter marked with `?` (`rbp_(p=?)` accepts `rbp.95`). An alias

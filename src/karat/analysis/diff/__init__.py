@@ -97,7 +97,8 @@ class Diff(Tabular):
             known = all(scores.verdicts is not None for scores in self.scores)
             return None if known else "these scores contain no labels: evaluate the answers again to see them."
         if measure.definition.takes != "judged":
-            return f"{measure.name} measures spans: differences cannot be attributed to documents."
+            what = "spans" if measure.definition.takes == "spans" else "documents without a judgment"
+            return f"{measure.name} measures {what}: differences cannot be attributed to judged documents."
         saved = [name for name, scores in zip(self.names, self.scores, strict=True) if scores.evidence is None]
         if saved:
             whose = f"the scores of {enumeration(saved, 'and')}"

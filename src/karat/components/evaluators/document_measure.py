@@ -45,7 +45,8 @@ class DocumentMeasureEvaluator(SerializableComponent):
         if chosen.definition.takes != "judged":
             answers = chosen.definition.takes == "answers"
             hint = "Use AnswerMeasureEvaluator." if answers else "Call karat.evaluate instead."
-            raise KaratError(f"{chosen} measures {chosen.definition.takes}, not documents", hint=hint)
+            what = "the documents of all queries" if chosen.definition.takes == "pool" else chosen.definition.takes
+            raise KaratError(f"{chosen} measures {what}, not documents", hint=hint)
         self.measure = str(chosen)
         if match is not None and document_comparison_field != "content":
             field = shown(document_comparison_field)
