@@ -83,3 +83,24 @@ def test_a_set_measure_with_a_cutoff_is_that_of_ir_measures_for_the_top_k(name: 
     assert evaluate(TRUTH, RUN, [measure @ k])[measure @ k] == pytest.approx(expected)
     with pytest.raises(AssertionError, match="cutoff"):
         ir_measures.calc_aggregate([measure @ k], TRUTH, RUN)
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+@pytest.mark.parametrize("name", ["RR@5", "Judged@1", "RBP(rel=1)", "RR", "AP", "nDCG@5", "P@1", "Bpref", "infAP"])
+def test_equal_scores_are_ordered_as_the_documentation_says(name: str, order: str) -> None:
+    """docs/migrating.md: ids ascending in RR@k and Judged, the order of the input in RBP, otherwise as in trec_eval."""
+    measure = ir_measures.parse_measure(name)
+    theirs = ir_measures.calc_aggregate([measure], {"1": {"b": 1}}, {"1": dict.fromkeys(order, 1.0)})[measure]
+    ranking = {"RR@5": "ab", "Judged@1": "ab", "RBP(rel=1)": order}.get(name, "ba")
+    assert evaluate({"1": {"b": 1}}, {"1": list(ranking)}, [measure])[measure] == pytest.approx(theirs)
+
+
+def test_negative_grades_are_judged_in_ir_measures_and_iprec_is_that_of_trec_eval_9() -> None:
+    """Where karat differs, as docs/measures.md says."""
+    truth, run = {"1": {"a": -1, "b": 1}}, {"1": {"a": 2.0, "b": 1.0}}
+    judged = ir_measures.Judged @ 2
+    assert (ir_measures.calc_aggregate([judged], truth, run)[judged], evaluate(truth, run, judged)[judged]) == (1, 0.5)
+    truth, run = {"1": dict.fromkeys("abcd", 1)}, {"1": {"a": 4.0, "x": 3.0, "b": 2.0}}
+    precision = ir_measures.IPrec @ 0.3
+    theirs = ir_measures.calc_aggregate([precision], truth, run)[precision]
+    assert (theirs, evaluate(truth, run, precision)[precision]) == (pytest.approx(2 / 3), 1)
