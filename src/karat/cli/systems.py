@@ -161,7 +161,9 @@ class SystemFiles:
     @property
     def hint_about_documents(self) -> str:
         """What an error adds if a file that is read as saved scores may contain documents."""
-        return hint_about_documents(finding for each in self.systems if each.saved for finding in each.saved.findings)
+        return hint_about_documents(
+            finding for each in self.systems if each.saved is not None for finding in each.saved.findings
+        )
 
     def _check_columns(self, paths: Iterable[str]) -> None:
         """Reject the name of a column that no file has."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 
 import numpy as np
@@ -99,7 +99,7 @@ def judge_pool(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> P
             if query in found:
                 found[query] |= dict.fromkeys(everywhere.intersection(docs), 0.0)
     judged, _ = judge(truth_from_mapping(found, Key(), "the ground truth"), run, rules, match)
-    return Pool(**vars(judged))
+    return Pool(**{each.name: getattr(judged, each.name) for each in fields(judged)})
 
 
 def judge_document_lists(
