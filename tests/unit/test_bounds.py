@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,15 @@ MEASURES = """
     SetP SetP(rel=2) SetP@3 SetP(relative=true)@3 SetR SetR(rel=2) SetR@3 SetF SetF(beta=2) SetF(rel=2)
     SetAP SetAP(rel=2) Hits Hits@3 Hits(rel=2) NumRelRet NumRelRet@4 NumRet NumRet(rel=2) NumRel NumRel(rel=2) NumQ
 """.split()
+WITH_BEST_GRADES = [
+    f"{name}{cutoff}"
+    for name in (
+        *(f"nDCG(gain={gain},discount={discount},ideal={ideal})"
+          for gain in ("linear", "exp") for discount in ("log2", "jk") for ideal in ("truth", "retrieved")),
+        "nDCG(ideal=retrieved,credit=rank)", "nDCG(rel=2)", "RBP", "RBP(p=0.5)",
+    )
+    for cutoff in ("", "@1", "@2", "@3", "@5")
+]  # fmt: skip
 SEARCHED = """
     Rprec IPrec@0.2 IPrec(rel=2)@0.5 IPrec@1 relative_P@9 R@9 RecallAll@9 F@9 RBP RBP@9
     AP AP(rel=2)@20 AP(norm=min)@20 AP(norm=found) nDCG nDCG(gain=exp)@20 nDCG(discount=jk) nDCG(ideal=retrieved)@20
@@ -50,25 +59,27 @@ Case = tuple[Grades, list[str], list[str]]
 """The truth of a query, the documents retrieved for it, and the unjudged ones among them."""
 
 
-def all_gradings(case: Case, max_grade: float) -> list[Grades]:
-    """The definition: each unjudged document is graded 0 or the highest grade."""
+def all_gradings(case: Case, grades: set[float]) -> list[Grades]:
+    """The definition: each unjudged document has any of the grades."""
     truth, _, unjudged = case
-    choices = product((0.0, max_grade), repeat=len(unjudged))
+    choices = product(sorted(grades), repeat=len(unjudged))
     return [{**truth, **dict(zip(unjudged, choice, strict=True))} for choice in choices]
 
 
-def assert_exact(cases: list[Case], max_grade: float | None, **options: Any) -> None:
+def assert_exact(cases: list[Case], max_grade: float | None, measures: list[str], **options: Any) -> None:
     scores = evaluate(
         {f"q{at}": truth for at, (truth, _, _) in enumerate(cases)},
         {f"q{at}": run for at, (_, run, _) in enumerate(cases)},
-        MEASURES,
+        measures,
         **options,
     )
-    largest = max([0.0, *(grade for truth, _, _ in cases for grade in truth.values())]) or 1.0
-    gradings = [all_gradings(case, max_grade or largest) for case in cases]
+    existing = {grade for truth, _, _ in cases for grade in truth.values() if grade > 0}
+    highest = max_grade or max(existing, default=1.0)
+    # Grades of less than 1 are divided by 1 in RBP, so that 1 may be the best grade even if no document has it.
+    gradings = [all_gradings(case, {0.0, min(1.0, highest), highest, *existing}) for case in cases]
     truths = {f"q{at}, {number}": truth for at, each in enumerate(gradings) for number, truth in enumerate(each)}
     runs = {f"q{at}, {number}": cases[at][1] for at, each in enumerate(gradings) for number in range(len(each))}
-    graded = evaluate(truths, runs, MEASURES, **options)
+    graded = evaluate(truths, runs, measures, **options)
     starts = np.cumsum([0, *map(len, gradings[:-1])])
     for name in scores:
         found, column = bounds(scores, name, max_grade), graded.column(name)
@@ -83,14 +94,21 @@ def assert_exact(cases: list[Case], max_grade: float | None, **options: Any) -> 
 
 
 @st.composite
-def one_case(draw: st.DrawFn) -> Case:
+def some_cases(draw: st.DrawFn, unjudged: int) -> list[Case]:
+    """Queries whose documents have grades of one scale, of 1 to 4 grades."""
+    scale = draw(st.sampled_from([(0, 1, 2, 3), (0, 1, 2), (0, 1, 3), (1, 2, 4), (0, 1), (0, 0.5, 2.5), (0, 0.3, 0.5)]))
+    return draw(st.lists(one_case(scale, unjudged), min_size=1, max_size=5))
+
+
+@st.composite
+def one_case(draw: st.DrawFn, scale: tuple[float, ...], most: int) -> Case:
     """A truth, a run that repeats judged documents only, and the unjudged documents in it."""
-    kinds = draw(st.lists(st.sampled_from([None, None, -1, 0, 1, 2, 3]), max_size=8))
+    kinds = draw(st.lists(st.sampled_from([None, None, -1, *scale]), max_size=8))
     run: list[str] = []
     truth: Grades = {}
     unjudged: list[str] = []
     for at, kind in enumerate(kinds):
-        if (kind is not None and kind >= 0) or len(unjudged) < 6:
+        if (kind is not None and kind >= 0) or len(unjudged) < most:
             run.append(f"d{at}")
             if kind is not None:
                 truth[f"d{at}"] = kind
@@ -99,15 +117,33 @@ def one_case(draw: st.DrawFn) -> Case:
     judged = [doc for doc in run if doc not in unjudged]
     if judged and len(run) < 8 and draw(st.booleans()):
         run.insert(draw(st.integers(0, len(run))), draw(st.sampled_from(judged)))
-    for at, grade in enumerate(draw(st.lists(st.sampled_from([-1, 0, 1, 2, 3]), max_size=4))):
+    for at, grade in enumerate(draw(st.lists(st.sampled_from([-1, *scale]), max_size=4))):
         truth[f"u{at}"] = grade
     return truth, run, unjudged
 
 
 @settings(max_examples=15)
-@given(st.lists(one_case(), min_size=1, max_size=6), st.sampled_from([None, 3, 3.5, 4]))
+@given(some_cases(unjudged=4), st.sampled_from([None, None, 4]))
 def test_bounds_are_the_lowest_and_highest_values_of_all_gradings(cases: list[Case], max_grade: float | None) -> None:
-    assert_exact(cases, max_grade)
+    assert_exact(cases, max_grade, MEASURES)
+
+
+@settings(max_examples=15)
+@given(some_cases(unjudged=5))
+def test_bounds_of_every_variant_with_a_best_grade_are_those_of_all_gradings(cases: list[Case]) -> None:
+    assert_exact(cases, None, WITH_BEST_GRADES)
+
+
+def test_a_grade_between_the_lowest_and_the_highest_may_be_the_best() -> None:
+    scores = evaluate({"q": {"c": 2, "b": 1, "a": 1}}, {"q": ["c", "d", "b", "e"]}, "nDCG")
+    best = evaluate({"q": {"c": 2, "b": 1, "a": 1, "d": 2, "e": 1}}, {"q": ["c", "d", "b", "e"]}, "nDCG")
+    assert bounds(scores, "nDCG").high.tolist() == [best["nDCG"]]
+    assert best["nDCG"] == pytest.approx(0.9155, abs=5e-5)
+
+
+def test_a_grade_that_another_query_has_may_be_too_high_to_be_the_best() -> None:
+    scores = evaluate({"q": {"a": 1}, "r": {"b": 3}}, {"q": ["a", "x"], "r": ["b"]}, "RBP(p=0.5)")
+    assert bounds(scores, "RBP(p=0.5)").per_query["q"] == pytest.approx((0.5 / 3 + 0.25, 0.75))
 
 
 @st.composite
@@ -126,7 +162,7 @@ def one_case_of_chunks(draw: st.DrawFn) -> Case:
 @settings(max_examples=10)
 @given(st.lists(one_case_of_chunks(), min_size=1, max_size=5))
 def test_bounds_are_exact_for_chunks_that_match_several_golds(cases: list[Case]) -> None:
-    assert_exact(cases, None, match="chunk(field=id)")
+    assert_exact(cases, None, MEASURES, match="chunk(field=id)")
 
 
 @st.composite
@@ -162,6 +198,40 @@ def test_bounds_are_exact_if_every_judged_document_has_another_grade(name: str, 
     measure = parse(name)
     definition = replace(measure.definition, estimate=None)
     assert bounds(scores, measure).to_dict() == bounds(scores, replace(measure, definition=definition)).to_dict()
+
+
+def highest_ndcg(truth: Grades, run: list[str], top: float, gain: str, discount: str, k: int) -> float:
+    """Dinkelbach's method as in the literature, with all numbers of documents tried in each level of gain."""
+    weight = [1 / (math.log2(i + 1) if discount == "log2" else max(1.0, math.log2(i))) for i in range(1, k + 1)]
+    gains = {doc: 2**grade - 1 if gain == "exp" else grade for doc, grade in truth.items() if grade > 0}
+    found = sum(gains.get(doc, 0.0) * each for doc, each in zip(run, weight, strict=False))
+    unjudged = [each for doc, each in zip(run, weight, strict=False) if truth.get(doc, -1) < 0]
+    levels = sorted({0.0, *gains.values(), 2**top - 1 if gain == "exp" else top})
+    value, best = -1.0, 0.0
+    while best > value + 1e-12:
+        value, numerator, denominator = best, found, 0.0
+        for lower, level in pairwise(levels):
+            judged = sum(each >= level for each in gains.values())
+            leads = [sum(unjudged[:m]) - value * sum(weight[: m + judged]) for m in range(len(unjudged) + 1)]
+            m = max(range(len(leads)), key=leads.__getitem__)
+            numerator += (level - lower) * sum(unjudged[:m])
+            denominator += (level - lower) * sum(weight[: m + judged])
+        best = max(value, numerator / denominator if denominator else 0.0)
+    return best
+
+
+@settings(max_examples=5)
+@given(st.lists(one_long_case(), min_size=6, max_size=8))
+@pytest.mark.parametrize("k", [20, 200])
+@pytest.mark.parametrize(("gain", "discount"), [("linear", "log2"), ("exp", "log2"), ("linear", "jk"), ("exp", "jk")])
+def test_highest_ndcg_of_long_runs_is_that_of_a_plain_search(
+    gain: str, discount: str, k: int, cases: list[Case]
+) -> None:
+    truth = {f"q{at}": truth for at, (truth, _, _) in enumerate(cases)}
+    scores = evaluate(truth, {f"q{at}": run for at, (_, run, _) in enumerate(cases)}, "NumQ")
+    found = bounds(scores, f"nDCG(gain={gain},discount={discount})@{k}", 3)
+    expected = [highest_ndcg(truth, run, 3, gain, discount, k) for truth, run, _ in cases]
+    assert found.high.tolist() == pytest.approx(expected, abs=1e-9)
 
 
 def test_unjudged_documents_that_cannot_reach_the_threshold_change_nothing() -> None:
@@ -251,6 +321,19 @@ def test_a_registered_measure_has_bounds_only_if_it_declares_the_effect_of_unjud
     assert bounds(scores, register(name="Declared", unjudged=lambda _: "monotone")(first)).mean == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("effect", ["normalized", "monotone_after_first"])
+def test_a_graded_measure_that_a_higher_grade_may_lower_needs_its_best_grades(effect: Any) -> None:
+    def scaled(judged: Judged) -> Floats:
+        return judged.by_gold.sum(judged.by_gold.grade / judged.gold_grade.max(initial=1))
+
+    scores = evaluate({"q": {"a": 1, "b": 3}}, {"q": ["x", "a"]}, "RR")
+    unknown = register(name="Scaled", graded=True, unjudged=lambda _: effect)(scaled)
+    with pytest.raises(
+        KaratError, match=r"the grades at which it is highest are not known\. Register it with best_grades"
+    ):
+        bounds(scores, unknown)
+
+
 def test_a_wrong_effect_of_unjudged_documents_is_refused() -> None:
     def first(judged: Judged) -> Floats:
         return (judged.found(1, 1) > 0).astype(float)
@@ -260,7 +343,7 @@ def test_a_wrong_effect_of_unjudged_documents_is_refused() -> None:
     typo = declare(name="Typo", unjudged=lambda _: "monoton")(first)
     with pytest.raises(KaratError, match=r"Typo: unjudged='monoton' is not one of monotone, .* Did you mean monotone"):
         bounds(scores, typo)
-    for option in ("unjudged", "conflict", "estimate"):
+    for option in ("unjudged", "conflict", "estimate", "best_grades"):
         with pytest.raises(KaratError, match=rf"{option}='monotone' is not a function\. Pass a function"):
             declare(name="Text", **{option: "monotone"})(first)
 
@@ -470,7 +553,7 @@ def test_bounds_are_printed_with_the_assumed_grades() -> None:
         "q       0.5000   0.5000    1.0000          1",
         "r       1.0000   1.0000    1.0000          1",
         "all     0.7500   0.7500    1.0000          2",
-        "RR if the 2 unjudged documents were graded 0 or 2",
+        "RR if the 2 unjudged documents were graded from 0 to 2",
     ]
     assert repr(found) == "<Bounds of RR over 2 queries: 0.7500 to 1.0000>"
     assert "<td" in found._repr_html_()

@@ -101,7 +101,7 @@ class Bounds(Tabular):
             estimate = "" if self.exact.all() else "; some ranges may be narrower"
             return f"whatever the missing labels of {queries} are{estimate}"
         documents = plural(int(self.unjudged.sum()), "unjudged document")
-        return f"if the {documents} were graded 0 or {format_value(self.max_grade)}"
+        return f"if the {documents} were graded from 0 to {format_value(self.max_grade)}"
 
     def __repr__(self) -> str:
         low, high = self.mean
@@ -126,8 +126,8 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
 
     For measures of verdicts: whatever the unknown labels are.
 
-    `max_grade` is the grade of a document that turns out to be relevant. By default it is the largest grade in the
-    ground truth, or 1 if that has no relevant document. Documents that were not retrieved are not considered.
+    Each of them may have any grade from 0 to `max_grade`. By default this is the largest grade in the ground truth, of
+    any query, or 1 if that has no relevant document. Documents that were not retrieved are not considered.
 
     >>> from karat import evaluate
     >>> print(bounds(evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["x", "a"], "r": ["b"]}, "RR"), "RR"))
@@ -136,7 +136,7 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
     q       0.5000   0.5000    1.0000          1
     r       1.0000   1.0000    1.0000          0
     all     0.7500   0.7500    1.0000          1
-    RR if the 1 unjudged document were graded 0 or 1
+    RR if the 1 unjudged document were graded from 0 to 1
     """
     if measure in scores:  # with rel=2, AP is AP(rel=2)
         measure = parse(scores.column_name(measure))
@@ -186,6 +186,9 @@ def _check_effect(measure: Measure) -> None:
     effect: object = measure.unjudged
     if effect is not None:
         check_choice(f"{measure}: unjudged", effect, get_args(Effect))
+        ordered = effect in ("monotone", "monotone_above_cutoff") or not definition.graded
+        what = f"{measure} has no bounds: the grades at which it is highest are not known"
+        require(ordered or definition.best_grades is not None, what, "Register it with best_grades=.")
         return
     if "rel" in definition.parameters and measure(rel=1).unjudged:
         raise KaratError(

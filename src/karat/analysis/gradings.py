@@ -1,16 +1,23 @@
 """The gradings of unjudged documents that give the lowest and the highest value of a measure.
 
-A grading assigns to each unjudged document that was retrieved either 0 or the highest grade; for u documents there are
-2^u gradings. The definition of a measure says (`unjudged`) how a relevant document affects its value, and this leaves
-few gradings that can give the lowest or the highest value:
+A grading assigns to each unjudged document that was retrieved a grade from 0 to the highest one. The definition of a
+measure says (`unjudged`) how a higher grade affects its value, and this leaves few gradings that can give the lowest or
+the highest value. In all of them but one, each document has either the grade 0 or the highest grade, and is then called
+relevant:
 
-- `monotone`: a relevant document never lowers the value. None of the documents relevant, and all of them.
+- `monotone`: a higher grade never lowers the value. None of the documents relevant, and all of them.
 - `monotone_above_cutoff`: it lowers the value only below the cut-off. All of the documents above the cut-off relevant,
   and all of those below.
-- `monotone_after_first`: only the first one may lower the value. None, the lowest document, and all of them.
-- `normalized`: it also adds to the number of documents to find. For each m, the m topmost documents relevant give the
-  highest value of all gradings with m relevant documents, and the m lowest documents the lowest. Documents below the
-  cut-off can only lower the value: none of them is relevant at the highest value, and all of them are at the lowest.
+- `monotone_after_first`: only the first relevant document may lower the value. None, the lowest document, and all.
+- `normalized`: a relevant document also adds to what is to be found. For each m, the m topmost documents relevant give
+  the highest value of all gradings with m relevant documents, and the m lowest documents the lowest. Documents below
+  the cut-off can only lower the value: none is relevant at the highest value, and all of them are at the lowest.
+
+The exception is the highest value of a measure of the last two kinds that reads grades: a grade in between may be
+better than both others, because the highest grade also raises what the value is divided by. The definition of such a
+measure has a function that finds these grades (`best_grades`). The lowest value needs no other grades: nDCG is
+quasi-concave in the gains of the documents, so it is lowest where each of them is 0 or the highest; and RBP is lowest
+either without any more grades, or if they raise the highest grade of the query as far as possible, at the lowest rank.
 
 The measure itself computes the value of each of these gradings, as a query of a hypothetical Judged. A `normalized`
 measure has about 2u of them, with up to u relevant documents each. If it has an `estimate`, which computes the values
@@ -28,7 +35,7 @@ import numpy as np
 from karat.judged import Bools, Floats, Ints, Judged, ranges
 from karat.measures.unjudged import Gradings
 from karat.registry import Measure
-from karat.registry.measure import Function
+from karat.registry.measure import BestGrades, Function
 from karat.stats import Progress
 
 # Ranks, over all gradings, that are computed at a time.
@@ -133,15 +140,17 @@ class _Block:
             max_grade=max_grade,
         )
 
-    def judged(self, query: Ints, start: Ints, stop: Ints) -> Judged:
+    def judged(self, query: Ints, start: Ints, stop: Ints, new_grades: Floats | None = None) -> Judged:
         """Gradings as queries: of each query, the unjudged documents from `start` to before `stop` are relevant.
 
-        Documents that are made relevant become new golds, before the other golds.
+        They have the highest grade, or `new_grades`, one after the other, and become new golds, before the other golds.
         """
         row, rows = self._rows(query, start, stop)
         golds = np.diff(self.grade_offsets)[query]
         offsets = np.r_[0, np.cumsum(stop - start + golds)]
         grades = np.full(offsets[-1], self.max_grade)
+        if new_grades is not None:
+            grades[ranges(offsets[:-1], stop - start)] = new_grades
         grades[ranges(offsets[1:] - golds, golds)] = self.grades[ranges(self.grade_offsets[query], golds)]
         grading = np.repeat(np.arange(len(query)), rows)
         gold = self.number[row] + np.repeat(offsets[:-1] - start, rows)
@@ -198,22 +207,26 @@ class _Search:
 
     def run(self) -> None:
         """Compute the gradings that can give the lowest or the highest value."""
-        effect = self.measure.unjudged
+        effect, definition = self.measure.unjudged, self.measure.definition
+        best_grades = definition.best_grades if effect != "monotone" else None
         query = np.arange(len(self.unjudged))
         none = np.zeros_like(query)
-        estimate = self.measure.definition.estimate
-        if effect == "normalized" and estimate is None:
-            self._compute_all()
-        elif effect == "monotone_above_cutoff":
+        if effect == "monotone_above_cutoff":
             self._compute(query, none, self.within)
             self._compute(query, self.within, self.unjudged)
+        elif effect == "normalized" and definition.estimate is None:
+            self._compute_all()
         else:
-            self._compute(query, none, self.unjudged)
             if effect == "monotone_after_first":
                 self._compute(query, self.unjudged - 1, self.unjudged)
-            if estimate is not None and effect == "normalized":
-                self._compute_estimated(estimate, topmost=True)
-                self._compute_estimated(estimate, topmost=False)
+            if effect == "normalized" or best_grades is None:
+                self._compute(query, none, self.unjudged)
+            if effect == "normalized" and definition.estimate is not None:
+                self._compute_estimated(definition.estimate, topmost=False)
+                if best_grades is None:
+                    self._compute_estimated(definition.estimate, topmost=True)
+        if best_grades is not None:
+            self._compute_best(best_grades)
 
     def _compute_all(self) -> None:
         """Compute, for each m, the gradings with the m topmost and with the m lowest documents."""
@@ -229,26 +242,17 @@ class _Search:
 
     def _compute_estimated(self, estimate: Function, topmost: bool) -> None:
         """Compute the gradings whose estimate is the highest, or the lowest, and those that differ only by rounding."""
-        known, limit = (self.high, 1) if topmost else (self.low, 0)
-        query = np.flatnonzero(known != self.measure.definition.bounds[limit])
-        rel = self.measure.get("rel")
-        if not len(query) or (isinstance(rel, int | float) and self.block.max_grade < rel):
+        known = self.high if topmost else self.low
+        query = self._undecided(topmost)
+        if not len(query):
             return
-        none = np.zeros_like(query)
-        columns = self.block.unjudged[query, : self.measure.cutoff]
-        gradings = Gradings(
-            self.block.judged(query, none, none),
-            np.pad(columns, ((0, 0), (0, 1))),
-            (self.unjudged - self.within)[query],
-            self.block.max_grade,
-            topmost,
-        )
+        gradings = self._gradings(query, topmost)
         gain = (estimate(gradings, **dict(self.measure.settings)) - known[query, None]) * (1 if topmost else -1)
         # These two are known.
         gain[(gradings.relevant == 0) | (gradings.relevant == self.unjudged[query, None])] = -np.inf
         first = np.argmax(gain, axis=1)
         best = np.take_along_axis(gain, first[:, None], axis=1)
-        summands = columns.shape[1] + int(np.diff(self.block.grade_offsets).max(initial=0))
+        summands = len(gradings.rank) + int(np.diff(self.block.grade_offsets).max(initial=0))
         rounding = 8 * summands * np.finfo(float).eps * (np.abs(known[query, None]) + np.maximum(best, 0))
         chosen = (gain != best) & (gain >= np.maximum(best, 0) - rounding)
         for each in np.flatnonzero(chosen.sum(axis=1) > _MOST).tolist():
@@ -260,10 +264,37 @@ class _Search:
         start, stop = (np.zeros_like(relevant), relevant) if topmost else (end - relevant, end)
         self._compute(query[row], start, stop)
 
-    def _compute(self, query: Ints, start: Ints, stop: Ints) -> None:
-        """Compute gradings, some at a time."""
+    def _compute_best(self, best_grades: BestGrades) -> None:
+        """Compute the grading with the highest value."""
+        query = self._undecided(topmost=True)
+        if len(query):
+            graded, grades = best_grades(self._gradings(query, topmost=True), **dict(self.measure.settings))
+            self._compute(query, np.zeros_like(graded), graded, grades)
+
+    def _undecided(self, topmost: bool) -> Ints:
+        """The queries whose highest, or lowest, value may lie beyond the known one."""
+        rel = self.measure.get("rel")
+        if isinstance(rel, int | float) and self.block.max_grade < rel:
+            return np.zeros(0, np.int64)
+        lowest, highest = self.measure.definition.bounds
+        return np.flatnonzero(self.high != highest if topmost else self.low != lowest)
+
+    def _gradings(self, query: Ints, topmost: bool) -> Gradings:
+        none = np.zeros_like(query)
+        return Gradings(
+            self.block.judged(query, none, none),
+            np.pad(self.block.unjudged[query, : self.measure.cutoff], ((0, 0), (0, 1))),
+            (self.unjudged - self.within)[query],
+            self.block.max_grade,
+            topmost,
+        )
+
+    def _compute(self, query: Ints, start: Ints, stop: Ints, grades: Floats | None = None) -> None:
+        """Compute gradings, some at a time; `grades` are those of the documents, the highest one by default."""
+        offsets = np.r_[0, np.cumsum(stop - start)]
         for some in _slices(self.sizes[query]):
-            values = self.measure.compute(self.block.judged(query[some], start[some], stop[some]))
+            new_grades = None if grades is None else grades[offsets[some.start] : offsets[some.stop]]
+            values = self.measure.compute(self.block.judged(query[some], start[some], stop[some], new_grades))
             np.fmin.at(self.low, query[some], values)
             np.fmax.at(self.high, query[some], values)
 

@@ -67,8 +67,8 @@ def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool, digits: int)
             last = measure
     header = ("measure", *(["run"] if several else []), "score", "lowest", "highest", *counted)
     first = next(iter(bounds.values()))
-    grades = [format_value(each.max_grade) for each in bounds.values() if each.max_grade is not None]
-    conditions = [f"if each unjudged document were graded 0 or {grades[0]}"] if grades else []
+    grades = [each.max_grade for each in bounds.values() if each.max_grade is not None]
+    conditions = [f"if each unjudged document were graded from 0 to {format_value(max(grades))}"] if grades else []
     conditions += ["whatever the missing labels of queries (unknown) are"] if "unknown" in counted else []
     ranges = f"lowest and highest: the possible scores {', and '.join(conditions)}"
     note = f"{plural(len(first.queries), 'query')}; {ranges}"

@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 
 from karat.errors import KaratError
-from karat.judged import Floats, Judged, View
+from karat.judged import Floats, Ints, Judged, View
 from karat.measures.settings import TREC_EVAL, K, Persistence, Rel
-from karat.measures.unjudged import monotone
+from karat.measures.unjudged import Gradings, monotone
 from karat.registry import Effect, Help, Measure, register
 from karat.registry.names import format_value
 
@@ -67,6 +67,12 @@ def _check_grades(judged: Judged, max_grade: float) -> None:
         )
 
 
+def _highest_of_scale(gradings: Gradings, **_: object) -> tuple[Ints, Floats]:
+    """The grades with the highest RBP: the highest grade that does not change the scale, for all documents."""
+    judged, graded = gradings.judged, gradings.unjudged.sum(axis=1)
+    return graded, np.repeat(np.minimum(_scale(judged), gradings.grade), graded)
+
+
 def _rescaled_unless_binary(measure: Measure) -> Effect | None:
     """The first relevant document may raise the highest grade, by which all gains are divided; others do not."""
     return "monotone_after_first" if measure.get("rel") is None else monotone(measure)
@@ -78,6 +84,7 @@ def _rescaled_unless_binary(measure: Measure) -> Effect | None:
     graded=True,
     aliases=("rbp(p=0.9)", "rbp_(p=?)", "rbp(p=?)@p"),
     unjudged=_rescaled_unless_binary,
+    best_grades=_highest_of_scale,
 )
 def RBP(
     judged: Judged,
@@ -94,13 +101,15 @@ def RBP(
     0.25
     """
     hits = judged.by_gold.top(k)
-    if rel is None:
-        scale = np.ones(hits.n)
-        np.maximum.at(scale, judged.gold_query, judged.gold_grade)
-        gain = np.maximum(hits.grade, 0) / scale[hits.query]
-    else:
-        gain = (hits.grade >= rel).astype(float)
+    gain = np.maximum(hits.grade, 0) / _scale(judged)[hits.query] if rel is None else (hits.grade >= rel).astype(float)
     return (1 - p) * hits.sum(gain * _reach_probability(hits, p))
+
+
+def _scale(judged: Judged) -> Floats:
+    """What the grades of each query are divided by."""
+    scale = np.ones(len(judged.queries))
+    np.maximum.at(scale, judged.gold_query, judged.gold_grade)
+    return scale
 
 
 @register(

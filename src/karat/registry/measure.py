@@ -24,6 +24,7 @@ _SUBJECTS: dict[Takes, Subject] = {
 }  # fmt: skip
 Effect = Literal["monotone", "monotone_above_cutoff", "monotone_after_first", "normalized"]
 Function = Callable[..., "NDArray[Any]"]
+BestGrades = Callable[..., "tuple[NDArray[np.int64], NDArray[np.float64]]"]
 LabelRelation = tuple[str, str, str]
 """What labels are about: their task, their items, and what these are compared with."""
 
@@ -69,6 +70,7 @@ class Definition:
     conflict: Callable[[Measure], str | None] = lambda _: None
     unjudged: Callable[[Measure], Effect | None] = lambda _: None
     estimate: Function | None = None
+    best_grades: BestGrades | None = None
     labels: Callable[[Measure], Mapping[LabelRelation, int]] | None = None
 
     @property

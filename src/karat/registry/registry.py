@@ -12,6 +12,7 @@ from typing import NamedTuple, TypedDict, Unpack, overload
 from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.registry.measure import (
+    BestGrades,
     Combine,
     Definition,
     Effect,
@@ -60,15 +61,19 @@ class Metadata(TypedDict, total=False):
     conflict: Callable[[Measure], str | None]
     """a function that describes what is wrong with a combination of parameters, or returns None"""
     unjudged: Callable[[Measure], Effect | None]
-    """a function that returns how the value changes if an unjudged document is relevant, for `scores.bounds`:
+    """a function that returns how the value changes if an unjudged document gets a higher grade, for `scores.bounds`:
     `monotone` if it never falls; `monotone_above_cutoff` if it falls only for a document below the cut-off;
     `monotone_after_first` if it falls only for the first document that is found relevant, if at all; `normalized` if it
     may fall, but not if a relevant document moves up, and if a relevant document below the cut-off never raises it;
-    None if none of these is certain"""
+    None if none of these is certain. A graded measure of the last two kinds also needs `best_grades`, and its lowest
+    value must be one of grades that are 0 or the highest"""
     estimate: Function
     """of a `normalized` measure: a function that computes the values of many gradings of unjudged documents at once
     (`karat.measures.unjudged.Gradings`), to find those with the lowest and the highest value. Without it, `bounds`
     computes every value, which takes time proportional to the square of the number of unjudged documents"""
+    best_grades: BestGrades
+    """of a graded measure that a higher grade may lower: a function of `Gradings` that returns how many of the topmost
+    unjudged documents of each query have a grade above 0 where the value is highest, and all these grades"""
     labels: Callable[[Measure], Mapping[LabelRelation, int]]
     """of a measure of verdicts: a function that returns the relations it reads, each with the direction in which the
     value goes if a label rises: 1 never down, -1 never up, 0 either. Without it, the bounds of a query that lacks
@@ -106,7 +111,7 @@ def register(
         if complete.get("takes", "judged") == "judged":
             parameters = {**parameters, JUDGED_ONLY.name: parameters.get(JUDGED_ONLY.name, JUDGED_ONLY)}
         complete.setdefault("name", function.__name__)
-        for option in ("conflict", "unjudged", "estimate", "labels"):
+        for option in ("conflict", "unjudged", "estimate", "best_grades", "labels"):
             if option in complete and not callable(complete[option]):
                 hint = 'Pass a function, for example unjudged=lambda measure: "monotone".'
                 raise KaratError(f"{option}={shown(complete[option])} is not a function", hint=hint)

@@ -213,8 +213,8 @@ class Scores(CombinedValues, Exports):
     def bounds(self, measure: str | Measure, max_grade: float | None = None) -> Bounds:
         """The lowest and the highest value that a measure could have if the unjudged documents were judged.
 
-        Each unjudged document that was retrieved may be graded 0 or `max_grade`, by default the largest grade in the
-        ground truth. For measures of verdicts: the values whatever the unknown labels are.
+        Each unjudged document that was retrieved may have any grade from 0 to `max_grade`, by default the largest grade
+        in the ground truth. For measures of verdicts: the values whatever the unknown labels are.
 
         >>> from karat import evaluate
         >>> evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, "RR").bounds("RR").mean
