@@ -211,20 +211,21 @@ class _Search:
         best_grades = definition.best_grades if effect != "monotone" else None
         query = np.arange(len(self.unjudged))
         none = np.zeros_like(query)
-        if effect == "monotone_above_cutoff":
+        if effect == "normalized" and definition.estimate is not None:
+            self._compute(query, none, self.unjudged)
+            self._compute_estimated(definition.estimate, topmost=False)
+            if best_grades is None:
+                self._compute_estimated(definition.estimate, topmost=True)
+        elif effect == "normalized":
+            self._compute_all()
+        elif effect == "monotone_above_cutoff":
             self._compute(query, none, self.within)
             self._compute(query, self.within, self.unjudged)
-        elif effect == "normalized" and definition.estimate is None:
-            self._compute_all()
         else:
             if effect == "monotone_after_first":
                 self._compute(query, self.unjudged - 1, self.unjudged)
-            if effect == "normalized" or best_grades is None:
+            if best_grades is None:
                 self._compute(query, none, self.unjudged)
-            if effect == "normalized" and definition.estimate is not None:
-                self._compute_estimated(definition.estimate, topmost=False)
-                if best_grades is None:
-                    self._compute_estimated(definition.estimate, topmost=True)
         if best_grades is not None:
             self._compute_best(best_grades)
 

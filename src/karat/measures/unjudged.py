@@ -37,7 +37,7 @@ class Gradings:
     In the grading of column i, the unjudged documents at ranks 1 to i are relevant (`topmost`), or those at rank i and
     below. The columns end at the cut-off of the measure; the last one is an empty rank. `judged` contains the queries
     with no unjudged document relevant, `below` is the number of unjudged documents below the columns, and `grade` is
-    the grade of those that are relevant.
+    the grade of those that are relevant, the highest one possible.
     """
 
     judged: Judged
