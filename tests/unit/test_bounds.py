@@ -75,8 +75,8 @@ def assert_exact(cases: list[Case], max_grade: float | None, measures: list[str]
     )
     existing = {grade for truth, _, _ in cases for grade in truth.values() if grade > 0}
     highest = max_grade or max(existing, default=1.0)
-    # Grades of less than 1 are divided by 1 in RBP, so that 1 may be the best grade even if no document has it. No other
-    # grade that no document has is the best.
+    # Grades of less than 1 are divided by 1 in RBP, so that 1 may be the best grade even if no document has it. No
+    # other grade that no document has is better.
     grades = {0.0, min(1.0, highest), 0.7 * highest, highest, *existing}
     gradings = [all_gradings(case, grades) for case in cases]
     truths = {f"q{at}, {number}": truth for at, each in enumerate(gradings) for number, truth in enumerate(each)}

@@ -69,8 +69,8 @@ def _check_grades(judged: Judged, max_grade: float) -> None:
 
 def _highest_of_scale(gradings: Gradings, **_: object) -> tuple[Ints, Floats]:
     """The grades with the highest RBP: the highest grade that does not change the scale, for all documents."""
-    judged, graded = gradings.judged, gradings.unjudged.sum(axis=1)
-    return graded, np.repeat(np.minimum(_scale(judged), gradings.grade), graded)
+    graded = gradings.unjudged.sum(axis=1)
+    return graded, np.repeat(np.minimum(_scale(gradings.judged), gradings.grade), graded)
 
 
 def _rescaled_unless_binary(measure: Measure) -> Effect | None:
