@@ -21,6 +21,7 @@ from karat.scores.summary import (
     cell_text,
     check_digits,
     interval_text,
+    narrow_intervals,
     notes,
     possible_means,
     with_legend,
@@ -88,11 +89,10 @@ class Slices(Tabular):
 
     @cached_property
     def _rows(self) -> list[tuple[str, Scores, dict[str, tuple[float, float] | tuple[None, None]]]]:
-        """Each group and all queries, with their intervals; a single value has no interval."""
+        """Each group and all queries, with their intervals."""
         rows = []
         for label, scores in (*self.groups.items(), ("all", self.whole)):
-            several = [name for name in scores if len(scores.queries) - scores.nulls(name) > 1]
-            known = {} if self.level is None else scores.intervals(self.level, measures=several)
+            known = {} if self.level is None else scores.intervals(self.level)
             rows.append((label, scores, {name: known.get(name) or (None, None) for name in scores}))
         return rows
 
@@ -112,6 +112,7 @@ class Slices(Tabular):
             lines = with_legend(lines[0], possible.values())
         if self.level is not None:
             lines += self._weakness(1 - self.level)
+            lines += [f"note: {finding}" for finding in narrow_intervals(self.whole, *self.groups.values())]
         if self.valueless:
             lines.append(f"note: {plural(self.valueless, 'query')} without a value to group by, in {NONE}.")
         return (*lines, *notes({"": self.whole}, with_possible=False))

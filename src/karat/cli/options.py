@@ -285,7 +285,7 @@ per_query = click.option("--per-query", is_flag=True, help="Show the scores of e
 names = choice_option(
     "names", get_args(Names), "canonical", "Name measures as karat does (AP), or as they were asked for (map)."
 )
-intervals = click.option("--ci", is_flag=True, help="Show 95% confidence intervals (bootstrap).")
+intervals = click.option("--ci", is_flag=True, help="Show 95% confidence intervals of the means.")
 digits = click.option("--digits", type=int, metavar="N", help="The number of decimals in tables; 4 by default.")
 sort = click.option("--sort", metavar="MEASURE", help="Show the runs in the order of a measure, best first.")
 test = choice_option("test", get_args(Test), "randomization", "Significance test. Use tukey for many systems.")

@@ -137,7 +137,7 @@ def print_scores(scores: Mapping[str, Scores], output: Output, queries: Any = No
     else:
         write_or_print(rendered(scores, output), output)
     if output.format in _WITHOUT_NOTES:
-        _print_notes(notes(scores))
+        _print_notes(notes(scores, with_intervals=output.level is not None))
 
 
 def _print_explanations(explanations: Mapping[str, Explanation], scores: Mapping[str, Scores], output: Output) -> None:

@@ -72,8 +72,11 @@ def compare_uncorrected(
     ]
     compared = _pairs(len(names), None if baseline is None else names.index(baseline))
     pairs = [Pair(column, *pair, complete_only=method.test == "tukey") for column in columns for pair in compared]
-    means = [CombinedValue(values, column.combination) for column in columns for values in column.columns]
-    found = _intervals([*means, *pairs], method) if with_intervals else [None] * (len(means) + len(pairs))
+    means = [CombinedValue(column.measure, values) for column in columns for values in column.columns]
+    members: list[CombinedValue | Pair] = [*means, *pairs]
+    found: list[Interval | None] = [None] * len(members)
+    if with_intervals:
+        found = intervals(members, method.level, method.resamples, method.seed)
     tests = p_values(pairs, method)
     differences = _differences(pairs, names, found[len(means) :], tests)
     rows: list[ComparisonRow] = []
@@ -95,12 +98,6 @@ def _pairs(systems: int, baseline: int | None) -> list[tuple[int, int]]:
     if baseline is not None:
         return [(system, baseline) for system in range(systems) if system != baseline]
     return [(system, earlier) for system in range(systems) for earlier in range(system)]
-
-
-def _intervals(members: Sequence[CombinedValue | Pair], method: Method) -> list[Interval | None]:
-    """The confidence interval of each member; None if fewer than two queries have a value."""
-    found = intervals(members, method.level, method.resamples, method.seed)
-    return [interval if member.rows.sum() > 1 else None for interval, member in zip(found, members, strict=True)]
 
 
 def _differences(

@@ -17,6 +17,7 @@ from karat.registry import Combine
 from karat.scores.combining import after_mean, combination, differences, wins_ties_losses
 from karat.scores.intervals import Interval
 from karat.stats import (
+    MAX_RESAMPLED,
     ROUNDING,
     SystemPairs,
     abc_interval,
@@ -129,6 +130,11 @@ class Pair:
         )
         return mine - theirs
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether there are two differences or more."""
+        return self.n > 1
+
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
         """The BCa bootstrap interval of the difference, from the means of resampled queries."""
         mine, theirs = means
@@ -138,6 +144,8 @@ class Pair:
 
     def limit(self, level: float) -> Interval | None:
         """The interval of the difference for very many queries, without resampling."""
+        if self.n <= MAX_RESAMPLED:
+            return None
         if self.values.combination == "geometric":
             return self._geometric_limit(level)
         found = abc_interval_of_mean(self.differences, level)

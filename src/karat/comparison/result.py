@@ -209,7 +209,7 @@ class Comparison(ComparisonExports, Reportable):
         from karat.scores.summary import notes
 
         detect = self.method.detect
-        findings = [note.removeprefix("note: ") for note in notes(self.systems)]
+        findings = [note.removeprefix("note: ") for note in notes(self.systems, with_intervals=True)]
         return {
             "systems": list(self.systems),
             "baseline": self.baseline,

@@ -95,7 +95,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         f"{_queries(comparison)}; p by {method_text(comparison.method, powers, len(comparison.measures))}",
         COLUMNS,
         *map(note_line, comparison.notes),
-        *notes(comparison.systems),
+        *notes(comparison.systems, with_intervals=True),
     )
 
 

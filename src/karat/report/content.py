@@ -68,7 +68,7 @@ def report_content(
     moved, cut_moves = moves(subject, lists)
     unjudged = _unjudged(subject)
     shares = None if unjudged is None else [share for share, _ in unjudged]
-    findings = [note.removeprefix("note: ") for note in notes(subject.systems)]
+    findings = [note.removeprefix("note: ") for note in notes(subject.systems, with_intervals=True)]
     findings += [] if subject.comparison is None else list(subject.comparison.notes)
     findings += [f"{subject.obstacle}"] if subject.obstacle else []
     findings += [*(query_texts.notes if query_texts else ()), *found.notes]

@@ -60,3 +60,11 @@ class CombinedValues(ABC):
 def without_value(measure: str) -> KaratError:
     """The error for a measure that is null for every query."""
     return KaratError(f"{measure} has no value for any query")
+
+
+def without_interval(measure: str, value: float | None) -> KaratError:
+    """The error for a measure without a confidence interval, by its combined value."""
+    if value is None:
+        return without_value(measure)
+    what = f"{measure} has no confidence interval"
+    return KaratError(f"{what}: it needs two values, which differ if the range of the measure is not known")

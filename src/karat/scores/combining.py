@@ -29,6 +29,17 @@ def known_range(name: str) -> tuple[float, float] | None:
     return None if definition is None else definition.bounds
 
 
+def range_of_terms(name: str) -> tuple[float, float]:
+    """The range of the values that are averaged, those of `before_mean`; infinite where it is not known."""
+    low, high = before_mean(np.array(known_range(name) or (-math.inf, math.inf)), combination(name)).tolist()
+    return low, high
+
+
+def has_range(name: str) -> bool:
+    """Whether the values of a measure have a lowest and a highest one, which are known."""
+    return bool(np.isfinite(range_of_terms(name)).all())
+
+
 def differences(mine: Floats, theirs: Floats) -> Floats:
     """mine − theirs, and 0 for values that differ only by rounding."""
     found = np.asarray(mine - theirs)

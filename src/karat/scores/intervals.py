@@ -1,21 +1,31 @@
-"""Bootstrap confidence intervals; statistics over the same queries share the resampling.
+"""Confidence intervals: of means, sums and geometric means, and of differences between systems.
 
-With very many queries, resampling takes minutes and gives the interval that can be computed directly.
+Those of values with a range are computed from their mean and variance. The others are bootstrap intervals; statistics
+over the same queries share the resampling. With very many queries, resampling takes minutes and gives the interval that
+can be computed directly.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from karat.judged import Bools, Floats
 from karat.output.progress import progress_bar
-from karat.registry import Combine
-from karat.scores.combining import after_mean
-from karat.stats import MAX_RESAMPLED, abc_interval_of_mean, bca_interval, bootstrap_means
+from karat.scores.combining import after_mean, combination, range_of_terms
+from karat.stats import (
+    MAX_RESAMPLED,
+    ROUNDING,
+    abc_interval_of_mean,
+    bca_interval,
+    bootstrap_means,
+    bounded_interval,
+)
 
 Interval = tuple[float, float]
 
@@ -31,45 +41,69 @@ class Statistic(Protocol):
     def rows(self) -> Bools:
         """A mask of the queries that count: those for which no column is null."""
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether the values tell how much the statistic varies."""
+
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
         """The confidence interval, from the means of the columns over resampled queries."""
 
     def limit(self, level: float) -> Interval | None:
-        """The confidence interval for very many queries, without resampling; None if they are too skewed for it."""
+        """The confidence interval without resampling; None if the queries have to be resampled."""
 
 
 @dataclass(frozen=True, eq=False)
 class CombinedValue:
     """The combined value of a measure, from the values that are averaged; NaN is null."""
 
+    measure: str
     column: Floats
-    combine: Combine
 
     @property
     def columns(self) -> tuple[Floats, ...]:
         return (self.column,)
 
-    @property
+    @cached_property
     def rows(self) -> Bools:
-        return ~np.isnan(self.column)
+        return np.asarray(~np.isnan(self.column))
+
+    @cached_property
+    def _values(self) -> Floats:
+        return self.column[self.rows]
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float]:
+        return range_of_terms(self.measure)
+
+    @cached_property
+    def has_interval(self) -> bool:
+        """Whether there are two values or more, and different ones unless they have a finite range."""
+        if len(self._values) < 2:
+            return False
+        first, rounding = float(self._values[0]), ROUNDING * float(np.abs(self._values).max())
+        low, high = self._bounds
+        is_in_range = math.isfinite(high - low) and low - rounding <= first <= high + rounding
+        return is_in_range or bool(np.ptp(self._values) > rounding)
 
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
         """The confidence interval of the combined value."""
-        return self._combined(bca_interval(self.column[self.rows], means[0], level))
+        return self._combined(bca_interval(self._values, means[0], level))
 
     def limit(self, level: float) -> Interval | None:
         """The confidence interval of the combined value, without resampling."""
-        found = abc_interval_of_mean(self.column[self.rows], level)
+        values = self._values
+        found = bounded_interval(len(values), float(values.mean()), float(values.var(ddof=1)), self._bounds, level)
+        if found is None and len(values) > MAX_RESAMPLED:
+            found = abc_interval_of_mean(values, level)
         return None if found is None else self._combined(found)
 
     def _combined(self, interval: Interval) -> Interval:
-        n = int(self.rows.sum())
-        low, high = (after_mean(end, self.combine, n) for end in interval)
+        low, high = (after_mean(end, combination(self.measure), len(self._values)) for end in interval)
         return low, high
 
 
 def intervals(statistics: Sequence[Statistic], level: float, resamples: int, seed: int) -> list[Interval | None]:
-    """The confidence interval of each statistic; None if no query counts."""
+    """The confidence interval of each statistic; None if the values do not tell how much it varies."""
     same_rows: dict[bytes, list[int]] = {}
     for at, statistic in enumerate(statistics):
         same_rows.setdefault(statistic.rows.tobytes(), []).append(at)
@@ -84,17 +118,16 @@ def intervals(statistics: Sequence[Statistic], level: float, resamples: int, see
 
         for places in same_rows.values():
             rows = statistics[places[0]].rows
-            resampled = places
-            if rows.sum() > MAX_RESAMPLED:
-                resampled = []
-                for at in places:
+            resampled: list[int] = []
+            for at in places:
+                if statistics[at].has_interval:
                     found[at] = statistics[at].limit(level)
                     if found[at] is None:
                         resampled.append(at)
-                    else:
-                        done += 1
-                        show(0, 1)
-            if resampled and rows.any():
+                        continue
+                done += 1
+                show(0, 1)
+            if resampled:
                 columns = {id(column): column for at in resampled for column in statistics[at].columns}
                 values = np.column_stack([column[rows] for column in columns.values()])
                 drawn = bootstrap_means(values, resamples, seed, lambda part, total: show(part, 2 * total))

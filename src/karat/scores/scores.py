@@ -19,7 +19,7 @@ from karat.options import Names, check_level, check_random
 from karat.output.files import write_text
 from karat.registry.selection import Measures, given_measures
 from karat.scores.columns import checked_columns, checked_rows
-from karat.scores.combined_values import CombinedValues, without_value
+from karat.scores.combined_values import CombinedValues, without_interval
 from karat.scores.combining import after_mean, before_mean, combination, combined_value
 from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
@@ -159,14 +159,21 @@ class Scores(CombinedValues, Exports):
     def interval(
         self, measure: str | Measure, level: float = 0.95, *, resamples: int = RESAMPLES, seed: int = SEED
     ) -> tuple[float, float]:
-        """The confidence interval of the value over all queries, by the BCa bootstrap.
+        """The confidence interval of the value over all queries.
 
-        For more than 10,000 queries, the limit of this interval is computed without resampling.
+        It is computed from the mean, the variance and the range of the values. If the measure has no range, as DCG and
+        columns that karat does not know, the queries are resampled (BCa bootstrap); for more than 10,000 queries, the
+        limit of this interval is computed without resampling.
+
+        >>> from karat import evaluate
+        >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}, "s": {"c": 1}}, {"q": ["a"], "r": ["b"], "s": ["c"]}, "RR")
+        >>> [round(end, 4) for end in scores.interval("RR")]
+        [0.1395, 1.0]
         """
         name = self.column_name(measure)
         interval = self.intervals(level, resamples=resamples, seed=seed, measures=[name])[name]
         if interval is None:
-            raise without_value(name)
+            raise without_interval(name, self.combined(name))
         return interval
 
     def intervals(
@@ -177,14 +184,14 @@ class Scores(CombinedValues, Exports):
         seed: int = SEED,
         measures: Sequence[str | Measure] | None = None,
     ) -> dict[str, tuple[float, float] | None]:
-        """The confidence interval of each measure, None if no query has a value; faster than one at a time."""
+        """The confidence interval of each measure, None if there is none; faster than one at a time.
+
+        There is none if fewer than two queries have a value, or if the measure has no range and all values are equal.
+        """
         level, resamples = check_level(level), check_random("resamples", resamples)
         seed = check_random("seed", seed)
         names = list(self.values) if measures is None else list(map(self.column_name, given_measures(measures)))
-        members = [
-            CombinedValue(before_mean(self.values[name][self.by_id], combination(name)), combination(name))
-            for name in names
-        ]
+        members = [CombinedValue(name, before_mean(self.values[name][self.by_id], combination(name))) for name in names]
         return dict(zip(names, intervals(members, level, resamples, seed), strict=True))
 
     def explain(self, query: str, k: int = 20, *, queries: Any = None, corpus: Any = None) -> Explanation:

@@ -14,8 +14,8 @@ from karat.options import check_level
 from karat.output.files import json_text, write_text
 from karat.output.tables import Cell, Table, Tabular
 from karat.registry.selection import given_measures
-from karat.scores.combined_values import CombinedValues, without_value
-from karat.scores.combining import after_mean, combination, combined_value
+from karat.scores.combined_values import CombinedValues, without_interval
+from karat.scores.combining import after_mean, combination, combined_value, range_of_terms
 from karat.scores.exports import saved_about
 from karat.scores.finding import Finding
 from karat.scores.names import find_column
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """the version of the format of a folder; a reader refuses a later one"""
-_METHOD = "normal approximation"
 _LEVEL = 0.95  # of the intervals in files
 
 
@@ -41,8 +40,8 @@ def digest_column(kind: str) -> str:
 class StoredScores(CombinedValues, Tabular):
     """The means and confidence intervals of scores whose values per query are in a folder.
 
-    Means are the same as those of `load()`, to the last bit. The intervals are by the normal approximation,
-    mean ± z · standard error, because a bootstrap needs the values; those of `load()` are by the BCa bootstrap.
+    Means are the same as those of `load()`, to the last bit. So are the intervals, up to rounding, if the measure has a
+    range. Those of other measures are mean ± t · standard error, because the bootstrap of `load()` needs the values.
     `about` are scores without a row: their name, findings, fingerprint and the names that were asked for are those of
     the stored scores.
     """
@@ -90,28 +89,29 @@ class StoredScores(CombinedValues, Tabular):
         """The number of queries without a value."""
         return self.query_count - self._moments(self.column_name(measure)).count
 
-    def interval(self, measure: str | Measure, level: float = 0.95) -> tuple[float, float] | None:
-        """The confidence interval of the value over all queries, by the normal approximation.
+    def interval(self, measure: str | Measure, level: float = 0.95) -> tuple[float, float]:
+        """The confidence interval of the value over all queries.
 
         That of a sum is the one of the mean, times the number of queries; that of a geometric mean is computed from the
-        logarithms. None if only one query has a value.
+        logarithms.
         """
         name = self.column_name(measure)
-        if not self._moments(name).count:
-            raise without_value(name)
-        return self.intervals(level, measures=[name])[name]
+        interval = self.intervals(level, measures=[name])[name]
+        if interval is None:
+            raise without_interval(name, self.combined(name))
+        return interval
 
     def intervals(
         self, level: float = 0.95, *, measures: Sequence[str | Measure] | None = None
     ) -> dict[str, tuple[float, float] | None]:
-        """The confidence interval of each measure by the normal approximation; None of fewer than two values."""
+        """The confidence interval of each measure; None if there is none, as in `Scores.intervals`."""
         level = check_level(level)
         names = list(self.measures) if measures is None else list(map(self.column_name, given_measures(measures)))
         return {name: self._interval(name, level) for name in names}
 
     def _interval(self, name: str, level: float) -> tuple[float, float] | None:
         moments = self._moments(name)
-        found = moments.normal_interval(level)
+        found = moments.interval(level, range_of_terms(name))
         if found is None:
             return None
         low, high = (after_mean(end, combination(name), moments.count) for end in found)
@@ -135,7 +135,7 @@ class StoredScores(CombinedValues, Tabular):
             (Cell(name), Cell(interval_text(mean, found.get(name), name, digits))) for name, mean in self.means.items()
         ]
         notes = (f"note: {finding}" for finding in (*self.findings, *self._null_findings()))
-        counts = counts_line(plural(self.query_count, "query"), level, _METHOD)
+        counts = counts_line(plural(self.query_count, "query"), level)
         return Table(("measure", self.name or "score"), tuple(rows), (counts, *notes))
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class StoredScores(CombinedValues, Tabular):
             "name": self.name,
             "queries": self.query_count,
             "means": self.means,
-            "intervals": {"level": _LEVEL, "method": _METHOD, "measures": intervals},
+            "intervals": {"level": _LEVEL, "measures": intervals},
             "moments": {name: _moments_document(self._moments(name)) for name in self.measures},
             **found,
         }

@@ -10,7 +10,7 @@ from karat.arguments import as_count
 from karat.errors import KaratError, enumeration, percent, plural, shown
 from karat.output.tables import BEST, Cell, Table
 from karat.scores import Scores
-from karat.scores.combining import combination
+from karat.scores.combining import combination, has_range
 from karat.scores.finding import Finding, finding_about_queries
 from karat.scores.names import all_measures
 
@@ -19,6 +19,8 @@ POSSIBLE = ("possible", "unknown")
 DIGITS = 4
 """the number of decimals in a table"""
 _MAX_DIGITS = 15
+_FEW_QUERIES = 10
+"""95% intervals of fewer values without a range contain the true mean in less than 90% of simulated cases"""
 _WITHIN = "within "
 """before a range that may be wider than what is possible"""
 
@@ -178,16 +180,18 @@ def best_value(values: Mapping[str, float | None], name: str, runs: Mapping[str,
     return None if missing else min(known)
 
 
-def notes(runs: Mapping[str, Scores], *, with_possible: bool = True) -> list[str]:
+def notes(runs: Mapping[str, Scores], *, with_possible: bool = True, with_intervals: bool = False) -> list[str]:
     """The findings and the nulls, a line for each kind, with the systems it concerns unless all do.
 
     If the numbers of systems differ, the line lists them: `unjudged documents in the top 10: bm25 32%, dense 41%.`
-    A table that shows what means could be with unknown labels needs no notes on that.
+    A table that shows what means could be with unknown labels needs no notes on that. One that shows confidence
+    intervals needs a note if they are too narrow.
     """
     by_topic: dict[str, dict[str, Finding]] = {}
     for system, scores in runs.items():
         unknown = unknown_labels(scores, one_line=len(runs) == 1) if with_possible else []
-        for finding in (*scores.findings, *unknown, *nulls(scores), *judge_shares(scores)):
+        narrow = narrow_intervals(scores) if with_intervals else []
+        for finding in (*scores.findings, *unknown, *nulls(scores), *judge_shares(scores), *narrow):
             by_topic.setdefault(finding.topic or str(finding), {})[system] = finding
     return [f"note: {_note(found, len(runs))}" for found in by_topic.values()]
 
@@ -209,17 +213,17 @@ def _footer(runs: Mapping[str, Scores], level: float | None, *, with_possible: b
     counts = [len(scores.queries) for scores in runs.values()]
     fewest, most = min(counts), max(counts)
     queries = plural(most, "query") if fewest == most else f"{fewest:,} to {plural(most, 'query')}"
-    return (counts_line(queries, level), *notes(runs, with_possible=with_possible))
+    line = counts_line(queries, None if most == 1 else level)
+    return (line, *notes(runs, with_possible=with_possible, with_intervals=level is not None))
 
 
-def counts_line(queries: str, level: float | None, method: str = "") -> str:
-    """The first line below a table: the number of queries, and the confidence level; `method` is that of intervals.
+def counts_line(queries: str, level: float | None) -> str:
+    """The first line below a table: the number of queries, and the confidence level.
 
-    >>> counts_line("7 queries", 0.95, "normal approximation")
-    '7 queries, with 95% confidence intervals (normal approximation)'
+    >>> counts_line("7 queries", 0.95)
+    '7 queries, with 95% confidence intervals'
     """
-    intervals = "" if level is None else f", with {100 * level:g}% confidence intervals"
-    return f"{queries}{intervals}{f' ({method})' if intervals and method else ''}"
+    return queries if level is None else f"{queries}, with {100 * level:g}% confidence intervals"
 
 
 def unknown_labels(scores: Scores, *, one_line: bool) -> list[Finding]:
@@ -263,6 +267,27 @@ def nulls(scores: Scores) -> list[Finding]:
         amount = ", ".join(f"{count:,} for {enumeration(names, 'and')}" for count, names in counts.items())
         found.append(Finding("nothing-to-judge", f"{topic}: {amount}", max(counts), topic=topic, amount=f"({amount})"))
     return found
+
+
+def narrow_intervals(*parts: Scores) -> list[Finding]:
+    """A finding about the measures whose confidence intervals contain the true value less often than their level says.
+
+    Those are the bootstrap intervals of few queries, in any of the parts. Measures with a range have other intervals.
+    """
+    few = [
+        name
+        for name in parts[0]
+        if not has_range(name)
+        and any(
+            1 < len(scores.queries) - scores.nulls(name) < _FEW_QUERIES for scores in parts if name in scores.values
+        )
+    ]
+    if not few:
+        return []
+    what = (
+        f"with fewer than {_FEW_QUERIES} queries, the confidence intervals of {enumeration(few, 'and')} are too narrow"
+    )
+    return [Finding("narrow-intervals", what, len(few))]
 
 
 def judge_shares(scores: Scores) -> list[Finding]:

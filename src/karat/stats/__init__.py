@@ -14,6 +14,7 @@ from karat.stats.bootstrap import (
     bootstrap_means,
     standard_error,
 )
+from karat.stats.bounded_means import bounded_interval
 from karat.stats.corrections import corrected
 from karat.stats.groups import weak_group
 from karat.stats.moments import ExactSum, Moments
@@ -39,6 +40,7 @@ __all__ = [
     "bca_interval",
     "bootstrap_means",
     "bootstrap_tests",
+    "bounded_interval",
     "corrected",
     "effect_size",
     "kappas",

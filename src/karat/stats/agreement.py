@@ -16,7 +16,8 @@ class Kappa(NamedTuple):
     """Cohen's kappa, and its confidence interval.
 
     The value is None if both judges gave one and the same label everywhere, so that agreement by chance is certain. The
-    interval is None if there are fewer than two queries, or if kappa has no value without one of them.
+    interval is None if there are fewer than two queries, if kappa has no value without one of them, or if it is the
+    same without any of them.
     """
 
     value: float | None
@@ -52,7 +53,8 @@ def kappas(
         without_each = kappa(kind, columns.sum(axis=0) - columns)
         # To first order, kappa is the mean of these values, one per query.
         values = value + (n - 1) * (without_each.mean() - without_each)
-        if np.isnan(values).any():
+        # Values that are all equal do not tell how much kappa varies.
+        if np.isnan(values).any() or np.ptp(values) == 0:
             found.append(Kappa(value, None))
             continue
         interval = abc_interval_of_mean(values, level) if n > MAX_RESAMPLED else None

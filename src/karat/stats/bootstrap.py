@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from karat.judged import Floats
+from karat.stats.student import critical_value
 
 if TYPE_CHECKING:
     from statistics import NormalDist
@@ -56,7 +57,7 @@ def bootstrap_means(
 
 
 def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, float]:
-    """The bias-corrected and accelerated bootstrap interval of a mean (Efron 1987).
+    """The bias-corrected and accelerated bootstrap interval of a mean (Efron 1987), of at least two values.
 
     Unlike plain percentiles it accounts for skewness, which most retrieval measures have.
     """
@@ -73,7 +74,7 @@ def bca_interval(values: Floats, means: Floats, level: float) -> tuple[float, fl
     bias = normal.inv_cdf(min(max(below, 0.5 / len(means)), 1 - 0.5 / len(means)))
     acceleration = acceleration_of(deviations / largest)
     ends = []
-    for quantile in normal_quantiles(level):
+    for quantile in interval_quantiles(level, len(values)):
         z = bias + quantile
         bend = 1 - acceleration * z
         # Past the pole of the correction no quantile is defined: the interval ends at the most extreme resample.
@@ -100,7 +101,7 @@ def abc_interval(
         return None
     normal = _normal()
     z0 = normal.inv_cdf(2 * normal.cdf(acceleration) * normal.cdf(-bias))
-    ws = [z0 + quantile for quantile in normal_quantiles(level)]
+    ws = [z0 + quantile for quantile in interval_quantiles(level, len(influence))]
     if not all(acceleration * w < 1 for w in ws):
         return None
     low, high = (value(w / (1 - acceleration * w) ** 2) for w in ws)
@@ -121,11 +122,14 @@ def standard_error(influence: Floats) -> float:
     return largest * float(np.sqrt(((influence / largest) ** 2).sum())) / len(influence) if largest else 0.0
 
 
-def normal_quantiles(level: float) -> tuple[float, float]:
-    """The two ends of an interval of a standard normal variable that it lies in with this probability."""
-    normal = _normal()
-    # Rounding must not make the second probability 1.
-    return normal.inv_cdf((1 - level) / 2), normal.inv_cdf(min((1 + level) / 2, math.nextafter(1.0, 0.0)))
+def interval_quantiles(level: float, n: int) -> tuple[float, float]:
+    """How many standard errors the ends of an interval are from the statistic of n ≥ 2 values.
+
+    Resamples vary less than samples of few values do: by √((n - 1) / n), and as if the variance were known. So these
+    are the quantiles of t, over that factor (Hesterberg 2015), and not those of the normal distribution.
+    """
+    high = critical_value(n - 1, 1 - level) * math.sqrt(n / (n - 1))
+    return -high, high
 
 
 def _quantiles(values: Floats, shares: Sequence[float]) -> list[float]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from karat.judged import Floats
-from karat.stats.bootstrap import normal_quantiles
+from karat.stats.bounded_means import bounded_interval
+from karat.stats.student import critical_value
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -84,28 +85,34 @@ class Moments:
         return float(self.total) / self.count
 
     @property
-    def standard_error(self) -> float | None:
-        """The standard error of the mean: the standard deviation, by n − 1, over √n; None of fewer than two values."""
-        if self.count < 2:
-            return None
+    def variance(self) -> float:
+        """The variance of at least two values, by n - 1."""
         total = self.total.fraction
         variance = (self.squares.fraction - total * total / self.count) / (self.count - 1)
         # Squares of the smallest floats are rounded, so that the difference may be below 0.
-        return math.sqrt(max(0.0, float(variance / self.count)))
+        return max(0.0, float(variance))
 
-    def normal_interval(self, level: float) -> tuple[float, float] | None:
-        """The confidence interval of the mean by the normal approximation; None of fewer than two values.
+    def interval(self, level: float, bounds: tuple[float, float]) -> tuple[float, float] | None:
+        """The confidence interval of the mean of values with these bounds, which may be infinite.
+
+        If they are finite, it is that of `bounded_interval`, otherwise mean ± t · standard error; None of fewer than
+        two values, and of equal ones without finite bounds.
 
         >>> import numpy as np
-        >>> low, high = Moments.of(np.array([0.0, 0.0, 1.0, 1.0])).normal_interval(0.95)
+        >>> low, high = Moments.of(np.array([0.0, 0.0, 1.0, 1.0])).interval(0.95, (0.0, math.inf))
         >>> round(low, 4), round(high, 4)
-        (-0.0658, 1.0658)
+        (0.0, 1.4187)
         """
-        error = self.standard_error
-        if error is None:
+        if self.count < 2:
             return None
-        low, high = (self.mean + quantile * error for quantile in normal_quantiles(level))
-        return low, high
+        mean, variance = self.mean, self.variance
+        found = bounded_interval(self.count, mean, variance, bounds, level)
+        if found is None and variance:
+            error = critical_value(self.count - 1, 1 - level) * math.sqrt(variance / self.count)
+            # A mean that is beyond the bounds shows that they are not those of the values.
+            low, high = bounds if bounds[0] <= mean <= bounds[1] else (-math.inf, math.inf)
+            return max(low, mean - error), min(high, mean + error)
+        return found
 
 
 def _rounding_errors(values: Floats, squares: Floats) -> Floats:

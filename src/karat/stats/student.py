@@ -40,6 +40,8 @@ def critical_value(freedom: float, alpha: float) -> float:
     >>> round(critical_value(1, 0.05), 10)
     12.7062047362
     """
+    if alpha >= 1:
+        return 0.0
     from statistics import NormalDist
 
     negligible = _NEGLIGIBLE - math.log(alpha)

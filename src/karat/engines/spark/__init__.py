@@ -100,7 +100,7 @@ def evaluate(
       per document.
     - `buckets`: the number of buckets of queries; by default so many that each has about a million rows.
     - `per_query_path`: a new folder that the scores of every query are written to, from the executors. The result is
-      then a `StoredScores`: the means, and intervals by the normal approximation; its `load()` reads the folder.
+      then a `StoredScores`: the means and their intervals; its `load()` reads the folder.
     - `session`: the Spark session; by default that of the DataFrames, the active one, or a new local one.
     - `progress`: whether a terminal shows how many tasks are done.
     """

@@ -1,0 +1,59 @@
+"""The confidence interval of a mean of values that have a range, from their number, mean and variance."""
+
+from __future__ import annotations
+
+import math
+
+from karat.stats.bootstrap import ROUNDING
+from karat.stats.student import critical_value
+
+# A variance above the largest that values in a range can have is allowed this much for rounding.
+_TOLERANCE = 1e-9
+
+
+def bounded_interval(
+    n: int, mean: float, variance: float, bounds: tuple[float, float], level: float
+) -> tuple[float, float] | None:
+    """The confidence interval of the mean of n ≥ 2 values with a range; `variance` is that of the values, by n - 1.
+
+    With values from 0 to 1, the variance of a mean is taken to be r μ (1 - μ) / n if the true mean is μ. The interval
+    contains each μ that is at most t standard errors from the mean m: (m - μ)² ≤ t² r μ (1 - μ) / n. Here r is the
+    variance of the values over m (1 - m), the variance of values that are only 0 and 1. For these, r is 1, and the
+    interval is that of Wilson (1927), with t instead of z.
+
+    If few values are not at the end of the range, they tell little about r. Their number is k = (Σx)² / Σx², where x is
+    the distance of a value from that end. So r is moved towards 1, by exp(-k) of its distance. If all values are equal,
+    at most a share t² / (n + t²) of all queries has another value, as in Wilson's interval for 0 of n, and such a value
+    may be anywhere in the range.
+
+    None if the range is not finite, or cannot be that of values with this mean and variance.
+
+    >>> [round(end, 4) for end in bounded_interval(10, 1.0, 0.0, (0, 1), 0.95)]
+    [0.6615, 1.0]
+    >>> [round(end, 4) for end in bounded_interval(10, 0.999, 1e-5, (0, 1), 0.95)]
+    [0.8394, 1.0]
+    """
+    low, width = bounds[0], bounds[1] - bounds[0]
+    if not math.isfinite(width):
+        return None
+    share, spread = (mean - low) / width, variance / width / width
+    largest = share * (1 - share)
+    if not (abs(share - 0.5) <= 0.5 + _TOLERANCE and spread <= largest * n / (n - 1) + _TOLERANCE):
+        return None
+    share = min(max(share, 0.0), 1.0)
+    square = critical_value(n - 1, 1 - level) ** 2
+    if spread <= ROUNDING**2:
+        others = square / (n + square)
+        ends = share - others * share, share + others * (1 - share)
+    else:
+        ratio = min(1.0, spread / largest)
+        away = n * min(part / (part + ratio * (1 - part)) for part in (share, 1 - share))
+        ratio += (1 - ratio) * math.exp(-away)
+        errors = square * ratio / n
+        ends = _lower(share, errors), 1 - _lower(1 - share, errors)
+    return low + width * ends[0], low + width * ends[1]
+
+
+def _lower(share: float, errors: float) -> float:
+    """The smaller of both μ with (share - μ)² = errors μ (1 - μ), without cancellation."""
+    return share**2 / (share + errors / 2 + math.sqrt(errors * share * (1 - share) + errors**2 / 4))
