@@ -4,6 +4,7 @@
 # make test-report run the tests of the report in a real browser (Debian's chromium) if there is one
 # make test-sas    run the tests that need torch and sentence-transformers, in a separate environment
 # make test-spark  run the tests that need pyspark and Java, in a separate environment
+# make test-statistics simulate how often confidence intervals and tests are right
 # make test-wheel  build the wheel, install it in a new environment, and run the demo from there
 # make lint        run ruff and mypy, and check that generated files are up to date
 # make docs        run all examples in README.md and docs/, update their outputs, and redraw the pictures
@@ -20,7 +21,7 @@ SEED ?= 1
 # The tests start karat hundreds of times. Without bytecode, each start would compile karat, and each run all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-judges test-report test-sas test-spark test-wheel lint docs fuzz bench bench-spark clean
+.PHONY: demo test test-judges test-report test-sas test-spark test-statistics test-wheel lint docs fuzz bench bench-spark clean
 
 demo: .venv/installed
 	@$(BIN)/karat demo
@@ -41,6 +42,9 @@ test-sas: .venv-sas/installed
 
 test-spark: .venv-spark/installed
 	@.venv-spark/bin/python -m pytest -rs tests/spark
+
+test-statistics: .venv/tested
+	@$(BIN)/python -m pytest -n auto tests/statistics
 
 test-wheel: .venv/pip
 	@$(BIN)/python scripts/check_wheel.py

@@ -35,11 +35,6 @@ def range_of_terms(name: str) -> tuple[float, float]:
     return low, high
 
 
-def has_range(name: str) -> bool:
-    """Whether the values of a measure have a lowest and a highest one, which are known."""
-    return bool(np.isfinite(range_of_terms(name)).all())
-
-
 def differences(mine: Floats, theirs: Floats) -> Floats:
     """mine − theirs, and 0 for values that differ only by rounding."""
     found = np.asarray(mine - theirs)

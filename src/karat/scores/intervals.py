@@ -17,7 +17,7 @@ import numpy as np
 
 from karat.judged import Bools, Floats
 from karat.output.progress import progress_bar
-from karat.scores.combining import after_mean, combination, range_of_terms
+from karat.scores.combining import after_mean, before_mean, combination, range_of_terms
 from karat.stats import (
     MAX_RESAMPLED,
     ROUNDING,
@@ -28,6 +28,8 @@ from karat.stats import (
 )
 
 Interval = tuple[float, float]
+FEW_VALUES = 10
+"""bootstrap intervals of fewer values are too narrow: 95% intervals of five values contain the true mean in 84 to 90%"""
 
 
 class Statistic(Protocol):
@@ -59,6 +61,11 @@ class CombinedValue:
     measure: str
     column: Floats
 
+    @classmethod
+    def of(cls, measure: str, values: Floats) -> CombinedValue:
+        """The combined value, from the values of the measure."""
+        return cls(measure, before_mean(values, combination(measure)))
+
     @property
     def columns(self) -> tuple[Floats, ...]:
         return (self.column,)
@@ -75,6 +82,10 @@ class CombinedValue:
     def _bounds(self) -> tuple[float, float]:
         return range_of_terms(self.measure)
 
+    @property
+    def _has_range(self) -> bool:
+        return all(map(math.isfinite, self._bounds))
+
     @cached_property
     def has_interval(self) -> bool:
         """Whether there are two values or more, and different ones unless they have a finite range."""
@@ -82,8 +93,13 @@ class CombinedValue:
             return False
         first, rounding = float(self._values[0]), ROUNDING * float(np.abs(self._values).max())
         low, high = self._bounds
-        is_in_range = math.isfinite(high - low) and low - rounding <= first <= high + rounding
+        is_in_range = self._has_range and low - rounding <= first <= high + rounding
         return is_in_range or bool(np.ptp(self._values) > rounding)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the interval contains the true value less often than its level says."""
+        return self.has_interval and not self._has_range and len(self._values) < FEW_VALUES
 
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
         """The confidence interval of the combined value."""
@@ -92,7 +108,9 @@ class CombinedValue:
     def limit(self, level: float) -> Interval | None:
         """The confidence interval of the combined value, without resampling."""
         values = self._values
-        found = bounded_interval(len(values), float(values.mean()), float(values.var(ddof=1)), self._bounds, level)
+        with np.errstate(over="ignore", invalid="ignore"):  # values that are too large to square have no range
+            mean, variance = float(values.mean()), float(values.var(ddof=1))
+        found = bounded_interval(len(values), mean, variance, self._bounds, level)
         if found is None and len(values) > MAX_RESAMPLED:
             found = abc_interval_of_mean(values, level)
         return None if found is None else self._combined(found)

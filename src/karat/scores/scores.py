@@ -191,7 +191,7 @@ class Scores(CombinedValues, Exports):
         level, resamples = check_level(level), check_random("resamples", resamples)
         seed = check_random("seed", seed)
         names = list(self.values) if measures is None else list(map(self.column_name, given_measures(measures)))
-        members = [CombinedValue(name, before_mean(self.values[name][self.by_id], combination(name))) for name in names]
+        members = [CombinedValue.of(name, self.values[name][self.by_id]) for name in names]
         return dict(zip(names, intervals(members, level, resamples, seed), strict=True))
 
     def explain(self, query: str, k: int = 20, *, queries: Any = None, corpus: Any = None) -> Explanation:

@@ -10,8 +10,9 @@ from karat.arguments import as_count
 from karat.errors import KaratError, enumeration, percent, plural, shown
 from karat.output.tables import BEST, Cell, Table
 from karat.scores import Scores
-from karat.scores.combining import combination, has_range
+from karat.scores.combining import combination
 from karat.scores.finding import Finding, finding_about_queries
+from karat.scores.intervals import FEW_VALUES, CombinedValue
 from karat.scores.names import all_measures
 
 POSSIBLE = ("possible", "unknown")
@@ -19,8 +20,6 @@ POSSIBLE = ("possible", "unknown")
 DIGITS = 4
 """the number of decimals in a table"""
 _MAX_DIGITS = 15
-_FEW_QUERIES = 10
-"""95% intervals of fewer values without a range contain the true mean in less than 90% of simulated cases"""
 _WITHIN = "within "
 """before a range that may be wider than what is possible"""
 
@@ -272,22 +271,13 @@ def nulls(scores: Scores) -> list[Finding]:
 def narrow_intervals(*parts: Scores) -> list[Finding]:
     """A finding about the measures whose confidence intervals contain the true value less often than their level says.
 
-    Those are the bootstrap intervals of few queries, in any of the parts. Measures with a range have other intervals.
+    Those are the bootstrap intervals of few queries, in any of the parts.
     """
-    few = [
-        name
-        for name in parts[0]
-        if not has_range(name)
-        and any(
-            1 < len(scores.queries) - scores.nulls(name) < _FEW_QUERIES for scores in parts if name in scores.values
-        )
-    ]
+    few = [name for name in parts[0] if any(CombinedValue.of(name, part.values[name]).is_narrow for part in parts)]
     if not few:
         return []
-    what = (
-        f"with fewer than {_FEW_QUERIES} queries, the confidence intervals of {enumeration(few, 'and')} are too narrow"
-    )
-    return [Finding("narrow-intervals", what, len(few))]
+    what = f"the confidence intervals of {enumeration(few, 'and')} are too narrow"
+    return [Finding("narrow-intervals", f"with fewer than {FEW_VALUES} queries, {what}", len(few))]
 
 
 def judge_shares(scores: Scores) -> list[Finding]:
