@@ -90,7 +90,7 @@ def test_a_written_folder_is_loaded_as_the_scores_that_would_have_been_collected
 def test_intervals_do_not_depend_on_the_number_of_buckets(buckets: Make, stored: StoredScores, tmp_path: Path) -> None:
     one = store_scores(buckets(number=1), tmp_path / "one", scores_of)
     assert one.to_json() == stored.to_json() == (tmp_path / "one" / DESCRIPTION).read_text()
-    assert "100 queries, with 95% confidence intervals (normal approximation)" in one.table(0.95).text()
+    assert "100 queries, with 95% confidence intervals" in one.table(0.95).text()
 
 
 def test_folders_are_compared_as_scores_are(stored: StoredScores, in_memory: Scores) -> None:

@@ -85,26 +85,27 @@ def test_means_of_any_values_do_not_depend_on_the_parts(values: list[float]) -> 
     assert stored("", {"AP": values, "GMAP": values}).means == whole.means
 
 
-def test_intervals_are_by_the_normal_approximation() -> None:
+def test_intervals_are_those_of_the_values_if_the_measure_has_a_range() -> None:
     values = [0.0, 0.25, 0.5, 1.0]
-    scores = stored("", {"AP": values, "NumRet": values, "GMAP": values})
-    z = 1.6448536269514722
-    error = np.std(values, ddof=1) / 2
-    mean = np.mean(values)
-    expected = (mean - z * error, mean + z * error)
-    assert scores.interval("AP", 0.9) == pytest.approx(expected)
-    assert scores.interval("NumRet", 0.9) == pytest.approx((4 * expected[0], 4 * expected[1]))
-    logs = np.log(np.maximum(values, 0.00001))
-    error = np.std(logs, ddof=1) / 2
-    assert scores.interval("GMAP", 0.9) == pytest.approx(
-        (math.exp(logs.mean() - z * error), math.exp(logs.mean() + z * error))
-    )
+    scores, whole = stored("", {"AP": values, "GMAP": values}), {"AP": np.array(values), "GMAP": np.array(values)}
+    expected = Scores(tuple("abcd"), whole).intervals(0.9)
+    for name, interval in scores.intervals(0.9).items():
+        assert interval == pytest.approx(expected[name])
+
+
+def test_intervals_of_other_measures_are_those_of_t() -> None:
+    values = [3.0, 2.0, 5.0, 4.0]
+    error = 2.3533634348 * np.std(values, ddof=1) / 2
+    scores = stored("", {"NumRet": values, "DCG": [value - 2 for value in values]})
+    assert scores.interval("NumRet", 0.9) == pytest.approx((4 * (3.5 - error), 4 * (3.5 + error)))
+    assert scores.interval("DCG", 0.9) == pytest.approx((0, 1.5 + error))
 
 
 def test_an_interval_needs_two_values_and_a_mean_needs_one() -> None:
     scores = stored("", {"AP": [0.5, math.nan], "RR": [math.nan, math.nan]})
     assert scores.intervals() == {"AP": None, "RR": None}
-    assert scores.interval("AP") is None
+    with pytest.raises(KaratError, match="AP has no confidence interval: it needs two values"):
+        scores.interval("AP")
     assert scores.means == {"AP": 0.5, "RR": None}
     for value in (lambda: scores["RR"], lambda: scores.interval("RR")):
         with pytest.raises(KaratError, match="RR has no value for any query"):
@@ -113,20 +114,21 @@ def test_an_interval_needs_two_values_and_a_mean_needs_one() -> None:
 
 def test_with_many_queries_the_interval_is_close_to_that_of_the_values(tmp_path: Path) -> None:
     values = np.random.default_rng(1).beta(2, 3, 20_000)
-    scores = Scores(tuple(map(str, range(len(values)))), {"AP": values})
-    normal = store(scores, tmp_path / "many").interval("AP")
-    assert normal == pytest.approx(scores.interval("AP"), abs=2e-5)
+    scores = Scores(tuple(map(str, range(len(values)))), {"AP": values, "DCG": values})
+    of_folder = store(scores, tmp_path / "many").intervals()
+    assert of_folder["AP"] == pytest.approx(scores.interval("AP"), rel=1e-12)
+    assert of_folder["DCG"] == pytest.approx(scores.interval("DCG"), abs=2e-5)
 
 
-def test_the_table_says_how_intervals_were_computed_and_which_values_are_null() -> None:
+def test_the_table_shows_intervals_and_says_which_values_are_null() -> None:
     scores = stored("bm25", {"AP": [0.5, 1.0, math.nan], "RR": [1.0, math.nan, 0.0], "P@5": [0.2, 0.2, 0.2]})
     assert str(scores) == (
         "measure     bm25\n────────────────\nAP        0.7500\nRR        0.5000\nP@5       0.2000\n3 queries\n"
         "note: queries without a value (left out): 1 for AP and RR."
     )
     with_intervals = scores.table(0.95).text()
-    assert "P@5        0.2000 [0.2000, 0.2000]" in with_intervals
-    assert "3 queries, with 95% confidence intervals (normal approximation)" in with_intervals
+    assert "P@5       0.2000 [0.0279, 0.8884]" in with_intervals
+    assert "3 queries, with 95% confidence intervals\n" in with_intervals
     assert repr(scores) == "<StoredScores of 3 queries in folder: AP=0.7500, RR=0.5000, P@5=0.2000>"
 
 

@@ -29,7 +29,7 @@ from karat.stats import (
 
 Interval = tuple[float, float]
 FEW_VALUES = 10
-"""bootstrap intervals of fewer values are too narrow: 95% intervals of five values contain the true mean in 84 to 90%"""
+"""bootstrap intervals of fewer values are too narrow: 95% intervals of 5 values contain the true mean in 84 to 90%"""
 
 
 class Statistic(Protocol):

@@ -21,17 +21,17 @@ def bounded_interval(
     variance of the values over m (1 - m), the variance of values that are only 0 and 1. For these, r is 1, and the
     interval is that of Wilson (1927), with t instead of z.
 
-    If few values are not at the end of the range, they tell little about r. Their number is k = (Σx)² / Σx², where x is
-    the distance of a value from that end. So r is moved towards 1, by exp(-k) of its distance. If all values are equal,
-    at most a share t² / (n + t²) of all queries has another value, as in Wilson's interval for 0 of n, and such a value
-    may be anywhere in the range.
+    If few values are not at the end of the range, they tell little about r. Their number is k = (Σx)² / Σx² ≥ 1, where
+    x is the distance of a value from that end. So r is moved towards 1, by exp(1 - k) of its distance: if one value
+    decides, r is 1. If all values are equal, at most a share t² / (n + t²) of all queries has another value, as in
+    Wilson's interval for 0 of n, and such a value may be anywhere in the range.
 
     None if the range is not finite, or cannot be that of values with this mean and variance.
 
     >>> [round(end, 4) for end in bounded_interval(10, 1.0, 0.0, (0, 1), 0.95)]
     [0.6615, 1.0]
     >>> [round(end, 4) for end in bounded_interval(10, 0.999, 1e-5, (0, 1), 0.95)]
-    [0.8394, 1.0]
+    [0.6602, 1.0]
     """
     low, width = bounds[0], bounds[1] - bounds[0]
     if not math.isfinite(width):
@@ -48,7 +48,7 @@ def bounded_interval(
     else:
         ratio = min(1.0, spread / largest)
         away = n * min(part / (part + ratio * (1 - part)) for part in (share, 1 - share))
-        ratio += (1 - ratio) * math.exp(-away)
+        ratio += (1 - ratio) * min(1.0, math.exp(1 - away))
         errors = square * ratio / n
         ends = _lower(share, errors), 1 - _lower(1 - share, errors)
     return low + width * ends[0], low + width * ends[1]
