@@ -51,8 +51,8 @@ def compare(
     - `level`: the confidence level of the intervals. A corrected p-value below 1 − level is significant.
     - `detect`: a difference; the result says how many queries are needed to detect it.
     - `permutations`: the number of random permutations of the tests `randomization` and `tukey`; 100,000 by default.
-    - `resamples`, `seed`: the number of bootstrap resamples, and the seed of everything random. The intervals of means of
-      measures with a range, and those of more than 10,000 queries, are computed without resampling.
+    - `resamples`, `seed`: the number of bootstrap resamples, and the seed of everything random. The intervals of more
+      than 10,000 queries, and of means of measures with a range, are computed without resampling.
     - `force`: compare systems even if they were evaluated against different ground truth, or with another `match` or
       other options, which is an error otherwise.
     - `lower_is_better`: the columns computed elsewhere, such as a latency, in which lower values are better.
