@@ -36,7 +36,7 @@ def compare_with(
 ) -> Comparison:
     """Compare systems as `compare` does, with its options in a Method.
 
-    `with_intervals=False` leaves out the bootstrap intervals; `sort` is a measure that the systems are ordered by.
+    `with_intervals=False` leaves out the confidence intervals; `sort` is a measure that the systems are ordered by.
     """
     (comparison,) = correct_together(
         [compare_uncorrected(method, systems, baseline, measures, with_intervals=with_intervals, sort=sort)]

@@ -135,7 +135,7 @@ class StoredScores(CombinedValues, Tabular):
             (Cell(name), Cell(interval_text(mean, found.get(name), name, digits))) for name, mean in self.means.items()
         ]
         notes = (f"note: {finding}" for finding in (*self.findings, *self._null_findings()))
-        counts = counts_line(plural(self.query_count, "query"), level)
+        counts = counts_line(plural(self.query_count, "query"), None if self.query_count == 1 else level)
         return Table(("measure", self.name or "score"), tuple(rows), (counts, *notes))
 
     def to_dict(self) -> dict[str, Any]:
