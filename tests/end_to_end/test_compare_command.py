@@ -23,6 +23,7 @@ SYSTEMS = ("overlap", "bm25", "bm25-rm3")
 PAIR = ("truth.qrels", "bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t")
 KEYS = (
     "measure", "system", "baseline", "mean", "low", "high", "difference", "difference_low", "difference_high",
+    "difference_level", "difference_interval",
     "p", "p_corrected", "effect", "wins", "ties", "losses", "higher_is_better",
 )  # fmt: skip
 SUFFIXES = {

@@ -28,6 +28,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "Unjudged@10", "GMAP", "NumRelRet")
 AVERAGED = ("nDCG@10", "AP", "RR", "P@10", "Unjudged@10")
 KEYS = (
     "measure", "system", "baseline", "mean", "low", "high", "difference", "difference_low", "difference_high",
+    "difference_level", "difference_interval",
     "p", "p_corrected", "effect", "wins", "ties", "losses", "higher_is_better",
 )  # fmt: skip
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap", "tukey")

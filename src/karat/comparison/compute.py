@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from karat.comparison.alignment import align_systems, check_system
-from karat.comparison.differences import MeasureValues, Pair, PValue, p_values
+from karat.comparison.alignment import Aligned, align_systems, check_system
+from karat.comparison.differences import MeasureValues, Pair, Tested, run_tests
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
@@ -22,7 +23,7 @@ from karat.scores import Scores, SystemScores
 from karat.scores.combining import before_mean, combination
 from karat.scores.directions import unknown_directions
 from karat.scores.intervals import CombinedValue, Interval, intervals
-from karat.stats import corrected
+from karat.stats import Criterion, corrected
 
 
 def compare_with(
@@ -36,24 +37,39 @@ def compare_with(
 ) -> Comparison:
     """Compare systems as `compare` does, with its options in a Method.
 
-    `with_intervals=False` leaves out the confidence intervals; `sort` is a measure that the systems are ordered by.
+    `with_intervals=False` leaves out the intervals; `sort` is a measure that the systems are ordered by.
     """
-    (comparison,) = correct_together(
-        [compare_uncorrected(method, systems, baseline, measures, with_intervals=with_intervals, sort=sort)]
-    )
+    prepared = _prepare(method, systems, baseline, measures, sort)
+    (comparison,) = _compare_together(method, [prepared], with_intervals=with_intervals)
     return comparison
 
 
-def compare_uncorrected(
+def compare_groups_of_queries(
+    method: Method, groups: Sequence[Mapping[str, Scores]], baseline: str | None, least: int
+) -> list[Comparison]:
+    """Compare systems within groups of queries; families extend over all groups.
+
+    Differences on fewer than `least` queries are not tested.
+    """
+    return _compare_together(method, [_prepare(method, systems, baseline) for systems in groups], least)
+
+
+class _Prepared(NamedTuple):
+    """What is compared: aligned systems, and the pairs of them on each measure."""
+
+    aligned: Aligned
+    baseline: str | None
+    columns: list[MeasureValues]
+    pairs: list[Pair]
+
+
+def _prepare(
     method: Method,
     systems: Mapping[str, Scores],
-    baseline: str | None = None,
+    baseline: str | None,
     measures: Measures | None = None,
-    *,
-    with_intervals: bool = True,
     sort: str | None = None,
-) -> Comparison:
-    """A comparison whose p-values are not corrected yet."""
+) -> _Prepared:
     aligned = align_systems(systems, measures, method.common_queries, method.force)
     if sort is not None:
         aligned = aligned._replace(systems=dict(SystemScores(aligned.systems).sorted(sort)))
@@ -61,24 +77,55 @@ def compare_uncorrected(
     if baseline is not None:
         check_system(names, baseline, "baseline")
     first = next(iter(aligned.systems.values()))
-    measured = first.measures
     columns = [
         MeasureValues(
             name,
             tuple(before_mean(each.values[name][first.by_id], combination(name)) for each in aligned.systems.values()),
             first.higher_is_better(name),
         )
-        for name in measured
+        for name in first.measures
     ]
     compared = _pairs(len(names), None if baseline is None else names.index(baseline))
     pairs = [Pair(column, *pair, complete_only=method.test == "tukey") for column in columns for pair in compared]
+    return _Prepared(aligned, baseline, columns, pairs)
+
+
+def _compare_together(
+    method: Method, prepared: Sequence[_Prepared], least: int = 1, *, with_intervals: bool = True
+) -> list[Comparison]:
+    """Several comparisons, whose p-values are corrected together."""
+    families = Counter(
+        method.family_of(pair.values.measure)
+        for each in prepared
+        for pair in each.pairs
+        if pair.n >= least and pair.is_testable(method.test)
+    )
+    compared = [_compare(method, each, families, least, with_intervals) for each in prepared]
+    return _correct_together(method, compared)
+
+
+def _compare(
+    method: Method, prepared: _Prepared, families: Mapping[str, int], least: int, with_intervals: bool
+) -> Comparison:
+    """A comparison whose p-values are not corrected yet; `families` says how many comparisons each family has."""
+    aligned, baseline, columns, pairs = prepared
+    names = list(aligned.systems)
     means = [CombinedValue(column.measure, values) for column in columns for values in column.columns]
-    members: list[CombinedValue | Pair] = [*means, *pairs]
+    # Intervals of differences are all shifts that the test does not reject, unless it is about something else.
+    resampled = [pair for pair in pairs if pair.interval_method(method.test) == "bca"]
+    members: list[CombinedValue | Pair] = [*means, *resampled]
     found: list[Interval | None] = [None] * len(members)
     if with_intervals:
         found = intervals(members, method.level, method.resamples, method.seed)
-    tests = p_values(pairs, method)
-    differences = _differences(pairs, names, found[len(means) :], tests)
+    criteria = [method.criterion(families.get(method.family_of(pair.values.measure), 1)) for pair in pairs]
+    tests = run_tests(pairs, method, criteria if with_intervals else None)
+    by_bootstrap = dict(zip(map(id, resampled), found[len(means) :], strict=True))
+    differences: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for pair, test, criterion in zip(pairs, tests, criteria, strict=True):
+        of_pair = test._replace(interval=by_bootstrap.get(id(pair), test.interval))
+        fields = _difference(pair, of_pair if pair.n >= least else Tested(None), method, criterion)
+        fields["baseline"] = names[pair.baseline]
+        differences.setdefault((pair.values.measure, names[pair.system]), []).append(fields)
     rows: list[ComparisonRow] = []
     for (column, name), interval in zip(product(columns, names), found[: len(means)], strict=True):
         low, high = interval or (None, None)
@@ -89,6 +136,7 @@ def compare_uncorrected(
         (pair.values.measure, names[pair.system], names[pair.baseline]): _power(pair, method, len(names), test.exact)
         for pair, test in zip(pairs, tests, strict=True)
     }
+    first = next(iter(aligned.systems.values()))
     notes = (*aligned.notes, *_null_notes(pairs, names, method.test), *unknown_directions(first))
     return Comparison(tuple(rows), aligned.systems, baseline, method, powers, notes)
 
@@ -100,27 +148,23 @@ def _pairs(systems: int, baseline: int | None) -> list[tuple[int, int]]:
     return [(system, earlier) for system in range(systems) for earlier in range(system)]
 
 
-def _differences(
-    pairs: Sequence[Pair], names: Sequence[str], found: Sequence[Interval | None], tests: Sequence[PValue]
-) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """The fields of ComparisonRow that describe a difference, for each pair, by measure and system."""
-    fields: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for pair, interval, (p, _) in zip(pairs, found, tests, strict=True):
-        low, high = interval or (None, None)
-        wins, ties, losses = pair.wins_ties_losses
-        fields.setdefault((pair.values.measure, names[pair.system]), []).append(
-            {
-                "baseline": names[pair.baseline], "difference": pair.difference, "difference_low": low,
-                "difference_high": high, "p": p, "p_corrected": p, "effect": pair.effect, "wins": wins, "ties": ties,
-                "losses": losses,
-            }
-        )  # fmt: skip
-    return fields
+def _difference(pair: Pair, test: Tested, method: Method, criterion: Criterion) -> dict[str, Any]:
+    """The fields of ComparisonRow that describe a difference."""
+    low, high = test.interval or (None, None)
+    by, level = None, None
+    if test.interval is not None:
+        by = pair.interval_method(method.test)
+        level = method.level if by == "bca" else criterion.level
+    wins, ties, losses = pair.wins_ties_losses
+    return {
+        "difference": pair.difference, "difference_low": low, "difference_high": high, "difference_level": level,
+        "difference_interval": by, "p": test.p, "p_corrected": test.p, "effect": pair.effect, "wins": wins,
+        "ties": ties, "losses": losses,
+    }  # fmt: skip
 
 
-def correct_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def _correct_together(method: Method, comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same comparisons with corrected p-values: families extend over all of them."""
-    method = comparisons[0].method
     # Tukey's p-values are corrected already.
     if method.correction == "none":
         return list(comparisons)
@@ -128,7 +172,7 @@ def correct_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
     for at, comparison in enumerate(comparisons):
         for place, row in enumerate(comparison.rows):
             if row.baseline is not None:
-                families.setdefault(row.measure if method.family == "measure" else "", []).append((at, place))
+                families.setdefault(method.family_of(row.measure), []).append((at, place))
     rows = [list(comparison.rows) for comparison in comparisons]
     powers = [dict(comparison.powers) for comparison in comparisons]
     for places in families.values():

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.comparison.method import Method
+from karat.comparison.method import IntervalMethod, Method
 from karat.judged import Bools, Floats
+from karat.options import Test
 from karat.output.progress import progress_bar
 from karat.registry import Combine
 from karat.scores.combining import after_mean, combination, differences, wins_ties_losses
@@ -19,7 +20,10 @@ from karat.scores.intervals import Interval
 from karat.stats import (
     MAX_RESAMPLED,
     ROUNDING,
+    Criterion,
+    Inverted,
     SystemPairs,
+    Tukey,
     abc_interval,
     abc_interval_of_mean,
     bca_interval,
@@ -29,17 +33,20 @@ from karat.stats import (
     rank_sum,
     spread_of,
     standard_error,
+    t_interval,
     t_test,
     tukey,
     wilcoxon,
 )
 
 
-class PValue(NamedTuple):
-    """A p-value, None if the test is undefined, and whether all sign patterns were counted, not a random sample."""
+class Tested(NamedTuple):
+    """A p-value, None if the test is undefined, and the interval of the difference if the test was inverted."""
 
     p: float | None
     exact: bool = False
+    """whether all sign patterns were counted, not a random sample"""
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +139,8 @@ class Pair:
 
     @property
     def has_interval(self) -> bool:
-        """Whether there are two differences or more."""
-        return self.n > 1
+        """Whether there are differences that are not all equal."""
+        return bool(self.spread)
 
     def interval(self, means: Sequence[Floats], level: float) -> Interval:
         """The BCa bootstrap interval of the difference, from the means of resampled queries."""
@@ -154,6 +161,26 @@ class Pair:
     def _combined(self, interval: Interval) -> Interval:
         low, high = (after_mean(end, self.values.combination, self.n) for end in interval)
         return low, high
+
+    def tested(self, p: float | None, exact: bool = False, interval: Interval | None = None) -> Tested:
+        """The result of a test, from the interval of the mean difference; there is none if all differences are equal."""
+        shown = None if interval is None or not self.spread else self._combined(interval)
+        return Tested(p, exact, shown)
+
+    def is_testable(self, test: Test) -> bool:
+        """Whether a test has a p-value: some need differences that are not all equal, unless all are zero."""
+        if test in ("t", "bootstrap"):
+            return self.n > 1 and bool(self.spread or not self.nonzero)
+        return self.n > 0
+
+    def interval_method(self, test: Test) -> IntervalMethod:
+        """How the interval is computed: from the test, or by the BCa bootstrap if that is not about the difference.
+
+        For a geometric mean, tests compare logarithms; Wilcoxon's test compares ranks.
+        """
+        if test in ("wilcoxon", "bootstrap") or self.values.combination == "geometric":
+            return "bca"
+        return test
 
     def _influence(self, mean: float) -> Floats:
         """The influence of each query on the difference of two geometric means, to first order, around this mean."""
@@ -204,29 +231,42 @@ class Pair:
         return effect_size(self.differences, self.spread)
 
 
-def p_values(pairs: Sequence[Pair], method: Method) -> list[PValue]:
-    """The two-sided p-value of each pair, uncorrected except for Tukey's test."""
+def run_tests(pairs: Sequence[Pair], method: Method, criteria: Sequence[Criterion] | None = None) -> list[Tested]:
+    """The two-sided test of each pair; p is uncorrected except for Tukey's test.
+
+    `criteria` say what is significant: the tests are then inverted, so that intervals exclude 0 exactly if it is.
+    """
     if method.test == "randomization":
-        return _randomized(pairs, method)
+        return _randomized(pairs, method, criteria)
     if method.test == "tukey":
-        return [PValue(p) for p in _tukey(pairs, method)]
+        return _tukey(pairs, method, criteria)
     if method.test == "bootstrap":
         columns = [pair.differences for pair in pairs]
         with progress_bar("comparisons") as progress:
-            return [PValue(p) for p in bootstrap_tests(columns, method.resamples, method.seed, progress)]
-    paired_test = t_test if method.test == "t" else wilcoxon
-    found: list[PValue] = []
+            return [Tested(p) for p in bootstrap_tests(columns, method.resamples, method.seed, progress)]
+    found: list[Tested] = []
     with progress_bar("comparisons") as progress:
-        for pair in pairs:
-            found.append(PValue(paired_test(pair.differences) if pair.n else None))
+        for at, pair in enumerate(pairs):
+            found.append(_t_or_wilcoxon(pair, method, criteria[at] if criteria else None))
             if progress is not None:
                 progress(len(found), len(pairs))
     return found
 
 
-def _randomized(pairs: Sequence[Pair], method: Method) -> list[PValue]:
+def _t_or_wilcoxon(pair: Pair, method: Method, criterion: Criterion | None) -> Tested:
+    if not pair.n:
+        return Tested(None)
+    if method.test == "wilcoxon":
+        return Tested(wilcoxon(pair.differences))
+    p = t_test(pair.differences)
+    if p is None or criterion is None or pair.interval_method("t") != "t":
+        return Tested(p)
+    return pair.tested(p, interval=t_interval(pair.differences, p, criterion))
+
+
+def _randomized(pairs: Sequence[Pair], method: Method, criteria: Sequence[Criterion] | None) -> list[Tested]:
     """The randomization test. All pairs share the random signs; a query without a value counts as a difference of 0."""
-    found: list[PValue] = []
+    found: list[Tested] = []
     with progress_bar("comparisons") as progress:
 
         def show(done: float, _: int) -> None:
@@ -234,26 +274,31 @@ def _randomized(pairs: Sequence[Pair], method: Method) -> list[PValue]:
                 progress(len(found) + done, len(pairs))
 
         for values in dict.fromkeys(pair.values for pair in pairs):
-            tested = [pair for pair in pairs if pair.values is values]
+            tested = [at for at, pair in enumerate(pairs) if pair.values is values]
+            of_values = [pairs[at] for at in tested]
             systems = SystemPairs(
-                np.nan_to_num(np.column_stack(values.columns)), [(pair.system, pair.baseline) for pair in tested]
+                np.nan_to_num(np.column_stack(values.columns)), [(pair.system, pair.baseline) for pair in of_values]
             )
+            inverted = None
+            if criteria is not None and of_values[0].interval_method("randomization") == "randomization":
+                inverted = [Inverted(pairs[at].rows, criteria[at]) for at in tested]
             tests = randomization(
-                [pair.differences_of_all for pair in tested],
+                [pair.differences_of_all for pair in of_values],
                 method.permutations,
                 method.seed,
                 # Of few pairs, it is faster to add up their differences than the values of both systems.
                 systems=systems if len(tested) > len(values.columns) else None,
+                inverted=inverted,
                 progress=show,
             )
-            of_pairs = zip(tested, tests.p.tolist(), tests.exact.tolist(), strict=True)
-            found += [PValue(p if pair.n else None, exact) for pair, p, exact in of_pairs]
+            results = zip(of_values, tests.p.tolist(), tests.exact.tolist(), tests.intervals, strict=True)
+            found += [pair.tested(p if pair.n else None, exact, interval) for pair, p, exact, interval in results]
     return found
 
 
-def _tukey(pairs: Sequence[Pair], method: Method) -> list[float | None]:
+def _tukey(pairs: Sequence[Pair], method: Method, criteria: Sequence[Criterion] | None) -> list[Tested]:
     """Tukey's randomized HSD: all systems are tested together, on the queries with a value in all of them."""
-    found: dict[str, Floats] = {}
+    found: dict[MeasureValues, Tukey] = {}
     measures = dict.fromkeys(pair.values for pair in pairs)
     with progress_bar("permutations") as progress:
 
@@ -264,9 +309,14 @@ def _tukey(pairs: Sequence[Pair], method: Method) -> list[float | None]:
         for values in measures:
             if values.complete.any():
                 columns = np.column_stack(values.columns)[values.complete]
-                found[values.measure] = tukey(columns, method.permutations, method.seed, show)
-    matrices = [found.get(pair.values.measure) for pair in pairs]
-    return [
-        None if matrix is None else float(matrix[pair.system, pair.baseline])
-        for matrix, pair in zip(matrices, pairs, strict=True)
-    ]
+                found[values] = tukey(columns, method.permutations, method.seed, show)
+    results = []
+    for at, pair in enumerate(pairs):
+        p, interval = None, None
+        if pair.values in found:
+            of_measure = found[pair.values]
+            p = float(of_measure.p[pair.system, pair.baseline])
+            if criteria is not None and pair.interval_method("tukey") == "tukey":
+                interval = of_measure.interval(float(pair.differences.mean()), p, criteria[at])
+        results.append(pair.tested(p, interval=interval))
+    return results

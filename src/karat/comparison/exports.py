@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-_TEXTS = ("group", "measure", "system", "baseline")
+_TEXTS = ("group", "measure", "system", "baseline", "difference_interval")
 _COUNTS = ("queries", "wins", "ties", "losses")
 _FLAGS = ("higher_is_better",)
 

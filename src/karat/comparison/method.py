@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from karat.arguments import check_switch
 from karat.comparison.power import check_difference
 from karat.errors import require, shown
 from karat.options import Correction, Family, Test, check_choice, check_level, check_random
-from karat.stats import PERMUTATIONS, RESAMPLES, SEED
+from karat.stats import PERMUTATIONS, RESAMPLES, SEED, Criterion
+
+IntervalMethod = Literal["randomization", "t", "tukey", "bca"]
+"""how the interval of a difference is computed: by inverting a test, or by the BCa bootstrap"""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,17 @@ class Method:
         """A corrected p-value below alpha is significant."""
         # In floating point, 1 - 0.95 is slightly more than 0.05.
         return round(1 - self.level, 12) or 1 - self.level
+
+    def family_of(self, measure: str) -> str:
+        """What comparisons on a measure are corrected together with: those of the same name."""
+        return measure if self.family == "measure" else ""
+
+    def criterion(self, comparisons: int) -> Criterion:
+        """The p-values that the interval of a difference excludes 0 for, in a family of so many comparisons.
+
+        Only Bonferroni's correction, and Tukey's p-values, give each comparison a level of its own.
+        """
+        return Criterion(self.alpha, comparisons if self.correction == "bonferroni" else 1)
 
 
 def choose_method(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.comparison.alignment import check_system
 from karat.comparison.exports import ComparisonExports
-from karat.comparison.method import Method
+from karat.comparison.method import IntervalMethod, Method
 from karat.comparison.power import Power
 from karat.comparison.same_truth import check_same_truth
 from karat.errors import KaratError, plural, printable, require, safe_line, shown
@@ -36,6 +36,11 @@ class ComparisonRow:
     baseline, all fields of the difference are None. `p` is None if the test is undefined, for example because all
     differences are equal. `effect` is the mean of the differences divided by their standard deviation.
     `higher_is_better` is the direction of the measure.
+
+    `difference_low` and `difference_high` are the confidence interval of the difference, None if all differences are
+    equal or there are too few queries. `difference_interval` says how it was computed: by inverting the test
+    (`randomization`, `t` or `tukey`), so that it excludes 0 exactly if p is below 1 − `difference_level`, or by the BCa
+    bootstrap (`bca`).
     """
 
     measure: str
@@ -47,6 +52,8 @@ class ComparisonRow:
     difference: float | None = None
     difference_low: float | None = None
     difference_high: float | None = None
+    difference_level: float | None = None
+    difference_interval: IntervalMethod | None = None
     p: float | None = None
     p_corrected: float | None = None
     effect: float | None = None

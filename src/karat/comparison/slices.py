@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from karat.comparison.compute import compare_uncorrected, correct_together
+from karat.comparison.compute import compare_groups_of_queries
 from karat.comparison.exports import ComparisonExports
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
@@ -192,28 +192,18 @@ def compare_groups(
     first = replace(next(iter(whole.systems.values())), questions=questions_of(whole.systems.values()))
     grouped = slices(first, by, bins, queries, None)
     at = {query: row for row, query in enumerate(whole.queries)}
-    compared = []
+    systems = []
     for of_group in grouped.groups.values():
         rows = [at[query] for query in of_group.queries]
         # Findings concern all queries and are shown under the table.
-        systems = {name: replace(scores.take(rows), findings=()) for name, scores in whole.systems.items()}
-        compared.append(_tested_only(compare_uncorrected(whole.method, systems, whole.baseline)))
-    groups = dict(zip(grouped.groups, correct_together(compared), strict=True))
+        systems.append({name: replace(scores.take(rows), findings=()) for name, scores in whole.systems.items()})
+    compared = compare_groups_of_queries(whole.method, systems, whole.baseline, _MIN_QUERIES)
+    groups = dict(zip(grouped.groups, compared, strict=True))
     return ComparisonSlices(grouped.by, groups, whole, grouped.valueless)
 
 
 def _differences(comparison: Comparison) -> list[ComparisonRow]:
     return [row for row in comparison.rows if row.baseline is not None]
-
-
-def _tested_only(comparison: Comparison) -> Comparison:
-    """The comparison without p and intervals of differences on very few queries."""
-    rows = []
-    for row in comparison.rows:
-        few = row.baseline is not None and _power(comparison, row).queries < _MIN_QUERIES
-        untested: dict[str, Any] = dict.fromkeys(("p", "p_corrected", "difference_low", "difference_high"))
-        rows.append(replace(row, **untested) if few else row)
-    return replace(comparison, rows=tuple(rows))
 
 
 def _is_hopeless(comparison: Comparison) -> bool:

@@ -17,11 +17,12 @@ from karat.stats.bootstrap import (
 from karat.stats.bounded_means import bounded_interval
 from karat.stats.corrections import corrected
 from karat.stats.groups import weak_group
+from karat.stats.inversion import Criterion, t_interval
 from karat.stats.moments import ExactSum, Moments
 from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
-from karat.stats.random_signs import MAX_EXACT, SystemPairs, randomization
+from karat.stats.random_signs import MAX_EXACT, Inverted, SystemPairs, randomization
 from karat.stats.signed_ranks import rank_sum, wilcoxon
-from karat.stats.significance import bootstrap_tests, t_test, tukey
+from karat.stats.significance import Tukey, bootstrap_tests, t_test, tukey
 
 __all__ = [
     "MAX_EXACT",
@@ -30,11 +31,14 @@ __all__ = [
     "RESAMPLES",
     "ROUNDING",
     "SEED",
+    "Criterion",
     "ExactSum",
+    "Inverted",
     "Kappa",
     "Moments",
     "Progress",
     "SystemPairs",
+    "Tukey",
     "abc_interval",
     "abc_interval_of_mean",
     "bca_interval",
@@ -52,6 +56,7 @@ __all__ = [
     "smallest_difference",
     "spread_of",
     "standard_error",
+    "t_interval",
     "t_test",
     "tukey",
     "weak_group",

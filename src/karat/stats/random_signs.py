@@ -11,6 +11,15 @@ import numpy as np
 
 from karat.judged import Bools, Floats, Ints
 from karat.stats.bootstrap import PERMUTATIONS, ROUNDING, SEED, Progress
+from karat.stats.inversion import (
+    MAX_LISTED,
+    Criterion,
+    Ends,
+    RandomEnds,
+    SignSums,
+    listed_interval,
+    positive_signs,
+)
 
 # Up to this many differences all sign patterns are counted: two halves of 2^19 sums take a few hundredths of a second.
 MAX_EXACT = 38
@@ -32,10 +41,18 @@ _SUM_ERROR = 8 * float(np.finfo(np.float64).eps)
 
 
 class Randomized(NamedTuple):
-    """The p-value of each test, and whether it is exact."""
+    """The p-value of each test, whether it is exact, and the confidence interval of the mean if it was requested."""
 
     p: Floats
     exact: Bools
+    intervals: list[Ends | None]
+
+
+class Inverted(NamedTuple):
+    """A test that is to be inverted: which queries are compared, and what is significant."""
+
+    compared: Bools
+    criterion: Criterion
 
 
 class SystemPairs(NamedTuple):
@@ -51,6 +68,7 @@ def randomization(
     seed: int = SEED,
     *,
     systems: SystemPairs | None = None,
+    inverted: Sequence[Inverted] | None = None,
     progress: Progress | None = None,
 ) -> Randomized:
     """The p-value of each list of differences: the share of random signs with as large a |sum|.
@@ -59,6 +77,9 @@ def randomization(
     all sign patterns are counted and p is exact, unless there are so many lists that this would take long. Otherwise
     p = (b + 1) / (permutations + 1), where b is the number of random patterns that reach the observed |sum|. If the
     differences are those of a few `systems`, the random sums of the systems are computed instead of those of all pairs.
+
+    With `inverted`, each test has the interval of all mean differences that it does not reject. It is exact for up to
+    16 compared queries, and from the random signs for more. It contains 0 exactly if p is not significant.
 
     >>> randomization([np.array([0.1, 0.2, 0.3, 0.0])]).p
     array([0.25])
@@ -79,18 +100,32 @@ def randomization(
         elif len(each) <= limit:
             p[at], exact[at] = _exact(each), True
         show(int(exact.sum()))
-    random = _RandomSigns(permutations, seed, show)
-    by_system = np.zeros(len(p), np.bool_)
+    intervals: list[Ends | None] = [None] * len(p)
+    sampled = ~exact
+    for at, (compared, criterion) in enumerate(inverted or ()):
+        if compared.sum() <= MAX_LISTED:
+            intervals[at] = listed_interval(differences[at][compared], float(p[at]), criterion)
+        else:
+            sampled[at] = True
+    tests = {
+        at: _RandomTest(differences[at], permutations, inverted[at] if inverted else None)
+        for at in np.flatnonzero(sampled).tolist()
+    }
+    by_system = []
     if systems is not None:
-        for at in np.flatnonzero(~exact).tolist():
-            by_system[at] = _is_difference(differences[at], systems, systems.pairs[at])
-        of_pairs = np.flatnonzero(by_system).tolist()
-        some = SystemPairs(systems.values, [systems.pairs[at] for at in of_pairs])
-        p[of_pairs] = random.pairs(some, [differences[at] for at in of_pairs], int(exact.sum()))
-    direct = np.flatnonzero(~exact & ~by_system).tolist()
-    p[direct] = random.columns([differences[at] for at in direct], len(p) - len(direct))
-    p[~exact] = (p[~exact] + 1) / (permutations + 1)
-    return Randomized(p, exact)
+        by_system = [at for at in tests if _is_difference(differences[at], systems, systems.pairs[at])]
+    direct = sorted({*tests} - {*by_system})
+    random = _RandomSigns(permutations, seed, show)
+    if systems is not None:
+        some = SystemPairs(systems.values, [systems.pairs[at] for at in by_system])
+        random.pairs(some, [tests[at] for at in by_system], len(p) - len(tests))
+    random.columns([differences[at] for at in direct], [tests[at] for at in direct], len(p) - len(direct))
+    for at, test in tests.items():
+        if not exact[at]:
+            p[at] = (test.reached + 1) / (permutations + 1)
+        if test.ends is not None:
+            intervals[at] = test.ends.interval(float(p[at]))
+    return Randomized(p, exact, intervals)
 
 
 def _max_exact(sizes: Sequence[int]) -> int:
@@ -175,6 +210,20 @@ def _subset_sums(sizes: Ints) -> Ints:
     return counts
 
 
+class _RandomTest:
+    """How many random patterns reach the observed |sum| of some differences, and the interval if it is requested."""
+
+    def __init__(self, differences: Floats, permutations: int, inverted: Inverted | None) -> None:
+        self.least = _threshold(differences)
+        self.reached = 0
+        self.ends: RandomEnds | None = None
+        self.compared = b""
+        if inverted is not None:
+            self.ends = RandomEnds(differences[inverted.compared], inverted.criterion, permutations)
+            # Like signs, 8 queries in a byte.
+            self.compared = np.packbits(inverted.compared, bitorder="little").tobytes()
+
+
 @dataclass(frozen=True)
 class _RandomSigns:
     """Random sign patterns, which all tests share."""
@@ -184,50 +233,46 @@ class _RandomSigns:
     show: Callable[[float], None]
     """called with the number of tests that are done"""
 
-    def columns(self, columns: Sequence[Floats], done: int) -> Ints:
-        """For each column, how many patterns reach its observed |sum|; `done` tests precede these."""
-        reached = [np.empty(0, np.int64)]
+    def columns(self, columns: Sequence[Floats], tests: Sequence[_RandomTest], done: int) -> None:
+        """Add the sums of each column to its test; `done` tests precede these."""
         for start in range(0, len(columns), _COLUMNS):
             some = columns[start : start + _COLUMNS]
-            reached.append(self._reached(some, [(at, None) for at in range(len(some))], some, done + start))
-        return np.concatenate(reached)
+            places: list[tuple[int, int | None]] = [(at, None) for at in range(len(some))]
+            self._add(some, places, tests[start : start + _COLUMNS], done + start)
 
-    def pairs(self, systems: SystemPairs, differences: Sequence[Floats], done: int) -> Ints:
-        """For each pair of systems, how many patterns reach the observed |sum| of its differences."""
-        reached = np.empty(len(differences), np.int64)
+    def pairs(self, systems: SystemPairs, tests: Sequence[_RandomTest], done: int) -> None:
+        """Add the sums of the differences of each pair of systems to its test."""
         # The systems are divided, because the random sums of all of them may need too much memory.
         by_parts: dict[frozenset[int], list[int]] = {}
         for at, pair in enumerate(systems.pairs):
             by_parts.setdefault(frozenset(system // _COLUMNS for system in pair), []).append(at)
-        for parts, tests in by_parts.items():
+        for parts, of_parts in by_parts.items():
             every = [part * _COLUMNS + at for part in parts for at in range(_COLUMNS)]
             place = {system: at for at, system in enumerate(each for each in every if each < systems.values.shape[1])}
-            pairs = [(place[one], place[other]) for one, other in (systems.pairs[at] for at in tests)]
-            observed = [differences[at] for at in tests]
+            pairs = [(place[one], place[other]) for one, other in (systems.pairs[at] for at in of_parts)]
             columns = [systems.values[:, system] for system in place]
-            reached[tests] = self._reached(columns, pairs, observed, done)
-            done += len(tests)
-        return reached
+            self._add(columns, pairs, [tests[at] for at in of_parts], done)
+            done += len(of_parts)
 
-    def _reached(
+    def _add(
         self,
         columns: Sequence[Floats],
-        tests: Sequence[tuple[int, int | None]],
-        observed: Sequence[Floats],
+        places: Sequence[tuple[int, int | None]],
+        tests: Sequence[_RandomTest],
         done: int,
-    ) -> Ints:
-        """How many patterns reach the observed |sum|, for each test of a column or of the difference of two columns.
+    ) -> None:
+        """Add the sums under random signs, of a column or of the difference of two columns for each test.
 
         One random byte gives the signs of 8 queries; a table of 256 entries gives what they add to the sum.
         """
-        least = [_threshold(values) for values in observed]
-        reached = np.zeros(len(tests), dtype=np.int64)
         random = np.random.PCG64(self.seed)
         n = len(columns[0])
+        masks = {test.compared: np.frombuffer(test.compared, np.uint8) for test in tests if test.ends is not None}
         for start in range(0, self.permutations, _BLOCK):
             count = min(_BLOCK, self.permutations - start)
             words = -(-count // 8)
-            sums, part = np.zeros((len(columns), count)), np.empty(count)
+            sums, part, scratch = np.zeros((len(columns), count)), np.empty(count), np.empty((2, count))
+            positive = {compared: np.zeros(count, np.int64) for compared in masks}
             for first in range(0, n, 8 * _GROUPS):
                 rows = slice(first, min(n, first + 8 * _GROUPS))
                 groups = -(-(rows.stop - first) // 8)
@@ -236,11 +281,18 @@ class _RandomSigns:
                     for table, signs in zip(_tables(column[rows]), drawn, strict=True):
                         np.take(table, signs, out=part, mode="clip")
                         sums[at] += part
-            for at, (one, other) in enumerate(tests):
-                total_sum = sums[one] if other is None else np.subtract(sums[one], sums[other], out=part)
-                reached[at] += np.count_nonzero(np.abs(total_sum, out=part) >= least[at])
+                for compared, mask in masks.items():
+                    positive[compared] += positive_signs(drawn, mask[first // 8 : first // 8 + groups])
+            signs_of = {
+                compared: SignSums.of(positive[compared], int(np.bitwise_count(mask).sum()))
+                for compared, mask in masks.items()
+            }
+            for (one, other), test in zip(places, tests, strict=True):
+                totals = sums[one] if other is None else np.subtract(sums[one], sums[other], out=part)
+                test.reached += int(np.count_nonzero(np.abs(totals, out=scratch[0]) >= test.least))
+                if test.ends is not None:
+                    test.ends.add(totals, signs_of[test.compared], scratch)
             self.show(done + len(tests) * (start + count) / self.permutations)
-        return reached
 
 
 def _is_difference(differences: Floats, systems: SystemPairs, pair: tuple[int, int]) -> bool:

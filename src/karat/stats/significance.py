@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import permutations as orders
+from typing import NamedTuple
 
 import numpy as np
 
 from karat.judged import Floats
 from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, Progress
+from karat.stats.inversion import Criterion, Ends, with_side
 from karat.stats.power import spread_of
 
 # Bootstrap tests that are computed together; it affects memory only.
@@ -95,10 +97,23 @@ def _resampled_means(columns: Floats, resamples: int, seed: int) -> Floats:
     return means
 
 
-def tukey(
-    values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED, progress: Progress | None = None
-) -> Floats:
-    """The p-values of all pairs of systems by the randomized Tukey HSD test (Carterette 2012), as a matrix.
+class Tukey(NamedTuple):
+    """The p-values of all pairs of systems, as a matrix, and the range of the means in each permutation, ascending."""
+
+    p: Floats
+    ranges: Floats
+
+    def interval(self, difference: float, p: float, criterion: Criterion) -> Ends | None:
+        """The interval of a difference, one of all pairs' that hold at once; None if there are too few permutations."""
+        rank = criterion.rank(len(self.ranges) + 1)
+        if not rank:
+            return None
+        reach = float(self.ranges[-rank])
+        return with_side((difference - reach, difference + reach), difference, criterion.rejects(p))
+
+
+def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED, progress: Progress | None = None) -> Tukey:
+    """The randomized Tukey HSD test of all pairs of systems (Carterette 2012).
 
     A row is a query, a column a system. In each permutation the scores of every query are shuffled over the systems;
     p = (b + 1) / (permutations + 1), where b is the number of permutations in which the range of the means is at least
@@ -110,18 +125,18 @@ def tukey(
     changed = changed - changed.mean(axis=1, keepdims=True)
     totals = changed.sum(axis=0)
     least = np.abs(totals[:, None] - totals) - ROUNDING * np.abs(changed).sum()
-    reached = np.zeros((systems, systems), dtype=np.int64)
+    ranges = np.empty(permutations)
     random = np.random.default_rng(seed)
     step = max(1, _CELLS // systems)
     shuffled = _sums_by_table if systems <= _FEW_SYSTEMS else _sums_by_shuffling
     for start in range(0, permutations, step):
         count = min(step, permutations - start)
-        ranges = np.sort(np.ptp(shuffled(changed, count, random), axis=0))
-        reached += count - np.searchsorted(ranges, least)
+        ranges[start : start + count] = np.ptp(shuffled(changed, count, random), axis=0)
         if progress is not None:
             progress(start + count, permutations)
-    result: Floats = (reached + 1) / (permutations + 1)
-    return result
+    ranges.sort()
+    reached = permutations - np.searchsorted(ranges, least)
+    return Tukey((reached + 1) / (permutations + 1), ranges / len(values))
 
 
 def _sums_by_table(values: Floats, count: int, random: np.random.Generator) -> Floats:
