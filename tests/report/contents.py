@@ -63,7 +63,7 @@ def small(queries: int = 12) -> dict[str, Any]:
              "formula": "1 / rank of the first relevant document", "definition": "Reciprocal rank.", "reference": ""},
         ],
         "table": {"rows": rows, "level": 0.95, "alpha": 0.05, "test": "the paired randomization test (exact)",
-                  "correction": "Holm-corrected",
+                  "intervals": "intervals of differences are at 95%, not corrected", "correction": "Holm-corrected",
                   "unjudged": [0.4, 0.32, 0.38], "unjudged_at": 10, "missing": [1, 0, 0]},
         "findings": ["overlap: 1 query is missing and scores 0.", "38% of the top 10 is unjudged."],
         "queries": {

@@ -117,18 +117,61 @@ def test_the_sentence_says_that_the_correction_is_why_the_interval_excludes_0() 
     assert why in comparison.sentences[0]
 
 
-def test_the_sentence_says_that_tukeys_test_covers_more_than_the_interval() -> None:
-    comparison = compare(shifted(0.037, 0.2, -0.2), "a", test="tukey", permutations=2000, resamples=2000)
-    sentence = next(each for each in comparison.sentences if " b and a " in each)
-    assert "; the interval excludes 0 because it is for these two systems, whereas the test covers all 4)" in sentence
-
-
 def test_the_sentence_says_that_test_and_interval_are_different_methods() -> None:
-    # The t interval of these differences is [-0.0029, …]; the bootstrap interval, which is narrower, excludes 0.
+    # The bootstrap interval, which is narrower than the t interval, excludes 0.
     differences = [0.0, 0.0, 0.0, 0.1, 0.1, 0.2, 0.4]
-    comparison = compare(systems_of([0.1] * 7, [0.1 + each for each in differences]), test="t", resamples=2000)
+    comparison = compare(systems_of([0.1] * 7, [0.1 + each for each in differences]), test="bootstrap", resamples=2000)
     assert not comparison.significant(comparison.row("AP"))
     assert "; the interval excludes 0 because it is computed by another method, the BCa bootstrap)" in str(comparison)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({}, "at 95%, not corrected: they exclude 0 exactly if p before the correction is below 0.05"),
+        ({"correction": "none"}, "from the test: they exclude 0 exactly if p is below 0.05"),
+        (
+            {"correction": "bonferroni", "level": 0.9},
+            "at 96.67%, corrected like p: they exclude 0 exactly if the corrected p is below 0.1",
+        ),
+        ({"test": "wilcoxon"}, "by the BCa bootstrap, not corrected: they may disagree with p, which compares ranks"),
+        ({"test": "bootstrap", "correction": "none"}, "by the BCa bootstrap: they may disagree with p"),
+    ],
+)
+def test_a_line_says_what_the_intervals_of_differences_are(options: dict[str, Any], line: str) -> None:
+    lines = str(compare(shifted(0.1, 0.2), resamples=99, **options)).splitlines()
+    assert f"intervals of differences are {line}" in lines
+
+
+def test_intervals_by_tukeys_test_hold_for_all_pairs_at_once() -> None:
+    text = str(compare(shifted(0.1, 0.2), test="tukey", permutations=999, resamples=9))
+    assert "intervals of differences hold for all pairs at once: they exclude 0 exactly if p is below 0.05\n" in text
+
+
+def test_the_interval_of_a_geometric_mean_may_disagree_with_p() -> None:
+    both = {
+        name: Scores(each.queries, {**each.values, "GMAP": each.values["AP"]}) for name, each in shifted(0.1).items()
+    }
+    assert "is below 0.05; those in GMAP are by the BCa bootstrap: they may disagree with p" in str(compare(both))
+
+
+def test_a_note_says_if_few_queries_differ() -> None:
+    few = systems_of([0.5] * 50, [0.5] * 43 + [0.6, 0.7, 0.6, 0.8, 0.6, 0.9, 0.7])
+    note = "AP: only 7 of 50 queries differ, so the interval of the difference may be too narrow."
+    assert note in compare(few).notes
+    all_differ = systems_of([0.5] * 7, [0.6, 0.7, 0.6, 0.8, 0.6, 0.9, 0.7])
+    assert note.replace("7 of 50", "7") in compare(all_differ).notes
+    three = {**few, "c": shifted(0.1, n=50)["b"]}
+    note = "AP: fewer than 10 queries differ in 1 of 3 comparisons: intervals may be too narrow."
+    assert note in compare(three).notes
+    assert not any("narrow" in note for note in compare(shifted(0.1)).notes)
+
+
+def test_a_note_says_if_there_are_too_few_queries_for_an_interval() -> None:
+    comparison = compare(systems_of([0.5] * 5, [0.6, 0.7, 0.6, 0.8, 0.6]))
+    assert "AP: too few queries or permutations for an interval of the difference." in comparison.notes
+    assert comparison.row("AP").difference_low is None
+    assert "intervals of differences" not in str(comparison)
 
 
 def test_the_sentence_says_that_wilcoxons_test_does_not_compare_means() -> None:
@@ -216,7 +259,7 @@ def assert_signs(shown: str, numbers: Sequence[float]) -> None:
 def test_a_difference_that_a_test_is_not_defined_for_is_not_called_insignificant() -> None:
     (sentence,) = compare(systems_of([0.5] * 4, [0.75] * 4), test="t", resamples=9).sentences
     assert sentence == (
-        "the difference between b and a on AP cannot be tested: +0.250 [0.250, 0.250] (4 queries; all differences are"
+        "the difference between b and a on AP cannot be tested: +0.250 (4 queries; all differences are"
         " equal, so their variance cannot be estimated)"
     )
 

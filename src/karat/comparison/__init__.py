@@ -48,11 +48,13 @@ def compare(
       Hochberg) or `none`. The default is `holm`, and `none` for `tukey`, which needs no correction.
     - `family`: which comparisons are corrected together: those of one `measure`, the default, or `all`.
     - `common_queries`: compare only the queries that all systems have; without it, other queries are an error.
-    - `level`: the confidence level of the intervals. A corrected p-value below 1 − level is significant.
+    - `level`: the confidence level of the intervals. A corrected p-value below 1 − level is significant. The interval
+      of a difference excludes 0 exactly if p, before the correction, is below 1 − level; with `bonferroni` and
+      `tukey`, exactly if the corrected p is. With `wilcoxon` and `bootstrap`, it may disagree with p.
     - `detect`: a difference; the result says how many queries are needed to detect it.
     - `permutations`: the number of random permutations of the tests `randomization` and `tukey`; 100,000 by default.
-    - `resamples`, `seed`: the number of bootstrap resamples, and the seed of everything random. The intervals of more
-      than 10,000 queries, and of means of measures with a range, are computed without resampling.
+    - `resamples`, `seed`: the number of bootstrap resamples, and the seed of everything random. The intervals of means
+      of measures with a range, and those of more than 10,000 queries, are computed without resampling.
     - `force`: compare systems even if they were evaluated against different ground truth, or with another `match` or
       other options, which is an error otherwise.
     - `lower_is_better`: the columns computed elsewhere, such as a latency, in which lower values are better.
@@ -63,7 +65,7 @@ def compare(
     >>> runs = {"one": {f"q{i}": ["x", "a"] for i in range(9)}, "two": {f"q{i}": ["a", "x"] for i in range(9)}}
     >>> comparison = compare(evaluate_runs({f"q{i}": {"a": 1} for i in range(9)}, runs, "RR"))
     >>> comparison.sentences[-1]
-    'two is significantly better than one on RR, by 0.500 [0.500, 0.500] (p = 0.0039, 9 queries)'
+    'two is significantly better than one on RR, by 0.500 (p = 0.0039, 9 queries)'
     """
     method = choose_method(
         test,

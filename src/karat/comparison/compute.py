@@ -25,6 +25,9 @@ from karat.scores.directions import unknown_directions
 from karat.scores.intervals import CombinedValue, Interval, intervals
 from karat.stats import Criterion, corrected
 
+FEW_DIFFERING = 10
+"""if fewer queries differ, intervals of differences are too narrow for most distributions"""
+
 
 def compare_with(
     method: Method,
@@ -137,8 +140,10 @@ def _compare(
         for pair, test in zip(pairs, tests, strict=True)
     }
     first = next(iter(aligned.systems.values()))
-    notes = (*aligned.notes, *_null_notes(pairs, names, method.test), *unknown_directions(first))
-    return Comparison(tuple(rows), aligned.systems, baseline, method, powers, notes)
+    notes = [*aligned.notes, *_null_notes(pairs, names, method.test), *unknown_directions(first)]
+    if with_intervals:
+        notes += [note for column in columns for note in _interval_notes(column.measure, rows, powers)]
+    return Comparison(tuple(rows), aligned.systems, baseline, method, powers, tuple(notes))
 
 
 def _pairs(systems: int, baseline: int | None) -> list[tuple[int, int]]:
@@ -161,6 +166,33 @@ def _difference(pair: Pair, test: Tested, method: Method, criterion: Criterion) 
         "difference_interval": by, "p": test.p, "p_corrected": test.p, "effect": pair.effect, "wins": wins,
         "ties": ties, "losses": losses,
     }  # fmt: skip
+
+
+def _interval_notes(
+    measure: str, rows: Sequence[ComparisonRow], powers: Mapping[tuple[str, str, str], Power]
+) -> list[str]:
+    """Notes on intervals that may be too narrow because few queries differ, and on those that cannot be computed."""
+    compared = [row for row in rows if row.measure == measure and row.baseline is not None]
+    few, missing = [], []
+    for row in compared:
+        power = powers[row.measure, row.system, row.baseline or ""]
+        if row.difference_interval is not None and power.nonzero < FEW_DIFFERING:
+            few.append(power)
+        elif row.difference_interval is None and row.effect is not None and power.nonzero:
+            missing.append(power)
+    of_several = f"of {len(compared):,} comparisons"
+    notes = []
+    if few and len(compared) == 1:
+        part = "" if few[0].nonzero == few[0].queries else f"{few[0].nonzero} of "
+        queries = f"only {part}{plural(few[0].queries, 'query')} differ"
+        notes.append(f"{measure}: {queries}, so the interval of the difference may be too narrow.")
+    elif few:
+        where = f"in {len(few):,} {of_several}"
+        notes.append(f"{measure}: fewer than {FEW_DIFFERING} queries differ {where}: intervals may be too narrow.")
+    if missing:
+        where = "" if len(compared) == 1 else f" in {len(missing):,} {of_several}"
+        notes.append(f"{measure}: too few queries or permutations for an interval of the difference{where}.")
+    return notes
 
 
 def _correct_together(method: Method, comparisons: Sequence[Comparison]) -> list[Comparison]:

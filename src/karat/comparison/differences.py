@@ -163,7 +163,7 @@ class Pair:
         return low, high
 
     def tested(self, p: float | None, exact: bool = False, interval: Interval | None = None) -> Tested:
-        """The result of a test, from the interval of the mean difference; there is none if all differences are equal."""
+        """The result of a test, from the interval of the mean difference; none if all differences are equal."""
         shown = None if interval is None or not self.spread else self._combined(interval)
         return Tested(p, exact, shown)
 
@@ -178,7 +178,7 @@ class Pair:
 
         For a geometric mean, tests compare logarithms; Wilcoxon's test compares ranks.
         """
-        if test in ("wilcoxon", "bootstrap") or self.values.combination == "geometric":
+        if test == "wilcoxon" or test == "bootstrap" or self.values.combination == "geometric":
             return "bca"
         return test
 

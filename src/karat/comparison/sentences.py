@@ -97,13 +97,12 @@ def _disagreement(comparison: Comparison, row: ComparisonRow, power: Power) -> s
     excludes = low > 0 or high < 0
     if excludes == comparison.significant(row):
         return ""
-    method = comparison.method
     verb = "excludes" if excludes else "contains"
-    if excludes and power.comparisons > 1 and row.p < method.alpha:
+    if excludes and power.comparisons > 1 and row.p < comparison.method.alpha:
         why = f"it, unlike p, is not corrected over {power.comparisons:,} comparisons"
-    elif excludes and method.test == "tukey" and len(comparison.systems) > 2:
-        why = f"it is for these two systems, whereas the test covers all {len(comparison.systems)}"
-    elif method.test == "wilcoxon":
+    elif row.difference_interval != "bca":
+        return ""  # the end of the interval is 0 up to rounding
+    elif comparison.method.test == "wilcoxon":
         why = "it is for the mean, whereas this test compares ranks"
     else:
         why = "it is computed by another method, the BCa bootstrap"

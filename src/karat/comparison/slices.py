@@ -7,12 +7,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from karat.comparison.compute import compare_groups_of_queries
+from karat.comparison.compute import FEW_DIFFERING, compare_groups_of_queries
 from karat.comparison.exports import ComparisonExports
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import sentence_for
-from karat.comparison.tables import COLUMNS, correction_name, difference_cells, first_sentences, method_text
+from karat.comparison.tables import (
+    COLUMNS,
+    correction_name,
+    difference_cells,
+    first_sentences,
+    intervals_text,
+    method_text,
+)
 from karat.errors import enumeration, plural, printable, require, safe_line
 from karat.output.tables import Cell, Table, note_line
 from karat.registry import Measure
@@ -165,6 +172,7 @@ class ComparisonSlices(ComparisonExports):
         lines = [
             f"{queries}, with {100 * method.level:g}% confidence intervals;"
             f" p by {method_text(method, powers, measures)}",
+            *intervals_text([*self.groups.values(), self.whole]),
             *(["p of all queries is not corrected over the groups"] if corrected else []),
             COLUMNS,
         ]
@@ -175,6 +183,10 @@ class ComparisonSlices(ComparisonExports):
             lines.append(f"note: not tested, with fewer than {_MIN_QUERIES} queries: {self.by}={_listed(untested)}.")
         if hopeless:
             lines.append(f"note: too few queries differ for any significant result: {self.by}={_listed(hopeless)}.")
+        few = [label for label in sizes if label not in hopeless and _has_few(self.groups[label])]
+        if few:
+            what = f"fewer than {FEW_DIFFERING} queries differ, so intervals may be too narrow"
+            lines.append(f"note: {what}: {self.by}={_listed(few)}.")
         if self.valueless:
             lines.append(f"note: {plural(self.valueless, 'query')} without a value to group by, in (none).")
         return (*lines, *map(note_line, self.whole.notes), *notes(self.whole.systems))
@@ -210,6 +222,12 @@ def _is_hopeless(comparison: Comparison) -> bool:
     """Whether systems differ, but on so few queries that no difference could be significant."""
     differing = [power for power in comparison.powers.values() if power.nonzero]
     return bool(differing) and all(power.minimum_p >= power.p_threshold for power in differing)
+
+
+def _has_few(comparison: Comparison) -> bool:
+    """Whether a difference has an interval although few queries differ."""
+    rows = [row for row in _differences(comparison) if row.difference_interval is not None]
+    return any(_power(comparison, row).nonzero < FEW_DIFFERING for row in rows)
 
 
 def _power(comparison: Comparison, row: ComparisonRow) -> Power:

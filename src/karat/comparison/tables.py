@@ -93,6 +93,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
     powers = list(comparison.powers.values())
     return (
         f"{_queries(comparison)}; p by {method_text(comparison.method, powers, len(comparison.measures))}",
+        *intervals_text([comparison]),
         COLUMNS,
         *map(note_line, comparison.notes),
         *notes(comparison.systems, with_intervals=True),
@@ -144,6 +145,37 @@ def method_text(method: Method, powers: Sequence[Power], measures: int) -> str:
     per_measure = " per measure" if method.family == "measure" and measures > 1 else ""
     several = enumeration([f"{size:,}" for size in sizes], "or")
     return f"{name}, {correction} over {several} comparisons{per_measure}"
+
+
+def intervals_text(comparisons: Sequence[Comparison]) -> list[str]:
+    """A line on what the intervals of differences are, and whether they agree with p; none if there are none."""
+    method = comparisons[0].method
+    rows = [row for comparison in comparisons for row in comparison.rows if row.difference_interval is not None]
+    inverted = [row for row in rows if row.difference_interval != "bca"]
+    corrected = any(power.comparisons > 1 for comparison in comparisons for power in comparison.powers.values())
+    uncorrected = ", not corrected" if corrected else ""
+    parts = []
+    if inverted:
+        parts.append(_inverted_text(method, sorted({row.difference_level or 0.0 for row in inverted}), corrected))
+    if resampled := list(dict.fromkeys(row.measure for row in rows if row.difference_interval == "bca")):
+        of = f" in {enumeration(resampled, 'and')}" if method.test in ("randomization", "t", "tukey") else ""
+        about = ", which compares logarithms" if of else ", which compares ranks" if method.test == "wilcoxon" else ""
+        which = "those" if parts else "intervals of differences"
+        parts.append(f"{which}{of} are by the BCa bootstrap{uncorrected}: they may disagree with p{about}")
+    return ["; ".join(parts)] if parts else []
+
+
+def _inverted_text(method: Method, levels: Sequence[float], corrected: bool) -> str:
+    """What intervals are that come from the test itself."""
+    level = " to ".join(dict.fromkeys(f"{100 * level:.4g}%" for level in (levels[0], levels[-1])))
+    what, p = "are from the test", "p"
+    if method.test == "tukey":
+        what = "hold for all pairs at once"
+    elif corrected and method.correction == "bonferroni":
+        what, p = f"are at {level}, corrected like p", "the corrected p"
+    elif corrected:
+        what, p = f"are at {level}, not corrected", "p before the correction"
+    return f"intervals of differences {what}: they exclude 0 exactly if {p} is below {method.alpha:.2g}"
 
 
 def _random_draws(method: Method, powers: Sequence[Power]) -> str:

@@ -182,7 +182,7 @@ def slices(rows: Columns, level: float, left_out: int, names: Mapping[str, str])
     return Chart("Scores by group", about, view, columns, rows, by="measure", panels="slice", names=names)
 
 
-def group_differences(rows: Columns, level: float, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
+def group_differences(rows: Columns, levels: Sequence[float], panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
     """A row per group of queries: the difference of two systems, and a line for its confidence interval."""
     x = {"type": "quantitative", "title": "difference in {measure}", "scale": {"padding": 6}}
     y = {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": {"grid": True, "tickBand": "extent"}}
@@ -192,9 +192,9 @@ def group_differences(rows: Columns, level: float, panel_names: Mapping[str, Map
         _layer("point", "mean", x={"field": "difference", **x}, **_DOT, **same),
         _layer("rule", "zero", x={"datum": 0}),
     ]
-    about = (
-        "How {b} differs from {a} on {measure}, in each group of queries (and their number), with its"
-        f" {100 * level:g}% confidence interval if it was tested."
+    percent = " to ".join(dict.fromkeys(f"{100 * level:.4g}%" for level in (*levels[:1], *levels[-1:])))
+    about = "How {b} differs from {a} on {measure}, in each group of queries (and their number)" + (
+        f", with its {percent} confidence interval if it has one." if levels else "."
     )
     view = {"height": {"step": _ROW}, "layer": layers}
     columns = ("pair", "group", "difference", "low", "high")

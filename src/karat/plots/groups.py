@@ -30,7 +30,11 @@ def draw_groups(
         return _means(slices, name)
     check_pairs(kind, pairs)
     names = {_pair(one, other): {"a": one, "b": other, "measure": name} for one, other in pairs}
-    return charts.group_differences(_differences(slices, name, pairs), slices.whole.method.level, names)
+    compared = (
+        comparison.rows_by_names[name, other, one] for _, comparison in slices.with_all() for one, other in pairs
+    )
+    levels = sorted({row.difference_level for row in compared if row.difference_level is not None})
+    return charts.group_differences(_differences(slices, name, pairs), levels, names)
 
 
 def _differences(slices: ComparisonSlices, measure: str, pairs: list[tuple[str, str]]) -> Columns:

@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.comparison.result import ComparisonRow
 from karat.comparison.sentences import correction_text, without_rounding
-from karat.comparison.tables import beaten_systems, method_text
+from karat.comparison.tables import beaten_systems, intervals_text, method_text
 from karat.report.numbers import Number, number, numbers
 from karat.report.subject import ReportSubject
 from karat.scores import Scores
@@ -45,6 +45,7 @@ def table(subject: ReportSubject, unjudged: list[float | None] | None) -> dict[s
         "level": subject.level,
         "alpha": None if method is None else method.alpha,
         "test": test,
+        "intervals": None if comparison is None else "; ".join(intervals_text([comparison])) or None,
         "correction": correction,
         "unjudged": None if unjudged is None else [number(share) for share in unjudged],
         "unjudged_at": subject.cutoff,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.judged import Bools, Floats, Ints
+from karat.judged import Floats, Ints
 from karat.stats.bootstrap import ROUNDING
 from karat.stats.power import spread_of
 from karat.stats.student import critical_value
@@ -112,10 +112,9 @@ def _subset_sizes(n: int) -> Floats:
 
 
 class SignSums(NamedTuple):
-    """For each of several random patterns of signs of n compared queries:"""
+    """The sum of the signs of n compared queries, for each of several random patterns, and what follows from it."""
 
     sums: Floats
-    """the sum of the signs"""
     per_swapped: Floats
     """1 / (n - sum), half of one over the number of swapped queries"""
     per_other: Floats
@@ -130,7 +129,13 @@ class SignSums(NamedTuple):
         """From the number of queries with the sign +1."""
         per_swapped, per_other = 0.5 / np.maximum(n - positive, 1), -0.5 / np.maximum(positive, 1)
         trivial = np.flatnonzero((positive == 0) | (positive == n))
-        return cls(2.0 * positive - n, per_swapped, per_other, np.maximum(per_swapped, -per_other), trivial)
+        return cls(
+            np.asarray(2 * positive - n, np.float64),
+            per_swapped,
+            per_other,
+            np.maximum(per_swapped, -per_other),
+            trivial,
+        )
 
 
 def positive_signs(signs: NDArray[np.uint8], compared: NDArray[np.uint8]) -> Ints:
@@ -209,12 +214,11 @@ class _Largest:
         ranks = (expected + margin - self._larger, expected - margin - self._larger)
         first, final = (min(max(last - round(rank), 0), last) for rank in ranks)
         values.partition(first)
-        near = values[first:]
-        near.partition(final - first)
-        self._kept = near[: final - first + 1].copy()
-        self._larger += last - final
         self.least = float(values[first])
-        self._most = float(values[final]) if self._larger else math.inf
+        near = np.partition(values[first:], final - first)
+        self._kept = near[: final - first + 1]
+        self._larger += last - final
+        self._most = float(near[final - first]) if self._larger else math.inf
 
     @property
     def value(self) -> float:

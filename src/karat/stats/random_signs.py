@@ -89,17 +89,7 @@ def randomization(
         if progress is not None:
             progress(done, len(differences))
 
-    p, exact = np.empty(len(differences)), np.zeros(len(differences), np.bool_)
-    changed = [column[column != 0] for column in differences]
-    multiples = {at: _multiples(each) for at, each in enumerate(changed) if _MAX_CHEAP < len(each) <= MAX_EXACT}
-    limit = _max_exact([len(changed[at]) for at, units in multiples.items() if units is None])
-    for at, each in enumerate(changed):
-        units = multiples.get(at)
-        if units is not None:
-            p[at], exact[at] = _exact_of_multiples(units), True
-        elif len(each) <= limit:
-            p[at], exact[at] = _exact(each), True
-        show(int(exact.sum()))
+    p, exact = _exact_tests(differences, show)
     intervals: list[Ends | None] = [None] * len(p)
     sampled = ~exact
     for at, (compared, criterion) in enumerate(inverted or ()):
@@ -111,14 +101,13 @@ def randomization(
         at: _RandomTest(differences[at], permutations, inverted[at] if inverted else None)
         for at in np.flatnonzero(sampled).tolist()
     }
-    by_system = []
+    random = _RandomSigns(permutations, seed, show)
+    by_system: list[int] = []
     if systems is not None:
         by_system = [at for at in tests if _is_difference(differences[at], systems, systems.pairs[at])]
-    direct = sorted({*tests} - {*by_system})
-    random = _RandomSigns(permutations, seed, show)
-    if systems is not None:
         some = SystemPairs(systems.values, [systems.pairs[at] for at in by_system])
         random.pairs(some, [tests[at] for at in by_system], len(p) - len(tests))
+    direct = sorted({*tests} - {*by_system})
     random.columns([differences[at] for at in direct], [tests[at] for at in direct], len(p) - len(direct))
     for at, test in tests.items():
         if not exact[at]:
@@ -126,6 +115,22 @@ def randomization(
         if test.ends is not None:
             intervals[at] = test.ends.interval(float(p[at]))
     return Randomized(p, exact, intervals)
+
+
+def _exact_tests(differences: Sequence[Floats], show: Callable[[float], None]) -> tuple[Floats, Bools]:
+    """The p-values that are counted exactly, and which they are."""
+    p, exact = np.empty(len(differences)), np.zeros(len(differences), np.bool_)
+    changed = [column[column != 0] for column in differences]
+    multiples = {at: _multiples(each) for at, each in enumerate(changed) if _MAX_CHEAP < len(each) <= MAX_EXACT}
+    limit = _max_exact([len(changed[at]) for at, units in multiples.items() if units is None])
+    for at, each in enumerate(changed):
+        units = multiples.get(at)
+        if units is not None:
+            p[at], exact[at] = _exact_of_multiples(units), True
+        elif len(each) <= limit:
+            p[at], exact[at] = _exact(each), True
+        show(int(exact.sum()))
+    return p, exact
 
 
 def _max_exact(sizes: Sequence[int]) -> int:

@@ -112,7 +112,9 @@ class Tukey(NamedTuple):
         return with_side((difference - reach, difference + reach), difference, criterion.rejects(p))
 
 
-def tukey(values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED, progress: Progress | None = None) -> Tukey:
+def tukey(
+    values: Floats, permutations: int = PERMUTATIONS, seed: int = SEED, progress: Progress | None = None
+) -> Tukey:
     """The randomized Tukey HSD test of all pairs of systems (Carterette 2012).
 
     A row is a query, a column a system. In each permutation the scores of every query are shuffled over the systems;
