@@ -72,6 +72,25 @@ def check_switch(name: str, value: Any) -> bool:
     return bool(switch)
 
 
+def parse_number(text: str, where: str, hint: str) -> float:
+    """A number in a text, such as the value of an option."""
+    try:
+        return float(text)
+    except ValueError:
+        raise KaratError(f"{shown(text)} is not a number", where=where, hint=hint) from None
+
+
+def name_and_number(text: str, where: str, hint: str, form: str = "MEASURE=LIMIT") -> tuple[str, float]:
+    """The name and the number of a text such as `AP(rel=2)=0.01`.
+
+    >>> name_and_number("AP(rel=2)=0.01", "", "")
+    ('AP(rel=2)', 0.01)
+    """
+    name, equals, number = (part.strip() for part in text.rpartition("="))
+    require(name and equals and number, f"this is not of the form {form}", hint, where=where)
+    return name, parse_number(number, where, hint)
+
+
 def check_names(name: str, value: object, example: str) -> list[str]:
     """An argument that must be a name or several names."""
     hint = f"Pass {name}={example}."

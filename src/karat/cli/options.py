@@ -330,6 +330,13 @@ COMPARISON_OPTIONS: dict[str, Callable[[Any], Any]] = {
     "detect": click.option(
         "--detect", type=float, metavar="D", help="Estimate how many queries it takes to detect a difference D."
     ),
+    "equivalence": click.option(
+        "--equivalence",
+        multiple=True,
+        metavar="[MEASURE=]D",
+        help="Test whether systems are equivalent: whether their difference is smaller than D, in both directions."
+        " Repeatable, with a measure.",
+    ),
     "permutations": click.option(
         "--permutations",
         type=int,

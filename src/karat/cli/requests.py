@@ -74,5 +74,7 @@ def method_of(given: Given) -> Method:
     """The method of a comparison that options ask for."""
     from karat.cli.options import COMPARISON_OPTIONS
     from karat.comparison import choose_method
+    from karat.comparison.margins import parse_margins
 
-    return choose_method(**{name: given[name] for name in COMPARISON_OPTIONS})
+    options = {name: given[name] for name in COMPARISON_OPTIONS}
+    return choose_method(**{**options, "equivalence": parse_margins(options["equivalence"])})

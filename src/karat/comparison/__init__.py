@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from karat.comparison.compute import compare_with
-from karat.comparison.method import Method, choose_method
+from karat.comparison.method import Margins, Method, choose_method
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.files.file_objects import FileSource
 from karat.options import Correction, Family, Test
@@ -30,6 +30,7 @@ def compare(
     common_queries: bool = False,
     level: float = 0.95,
     detect: float | None = None,
+    equivalence: Margins | None = None,
     permutations: int | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -52,6 +53,9 @@ def compare(
       of a difference excludes 0 exactly if p, before the correction, is below 1 − level; with `bonferroni` and
       `tukey`, exactly if the corrected p is. With `wilcoxon` and `bootstrap`, it may disagree with p.
     - `detect`: a difference; the result says how many queries are needed to detect it.
+    - `equivalence`: a difference that does not matter, for all measures or by measure: `{"nDCG@10": 0.02}`. Two
+      one-sided tests at the level 1 − `level` then tell whether the systems are equivalent: whether the difference is
+      smaller, in both directions.
     - `permutations`: the number of random permutations of the tests `randomization` and `tukey`; 100,000 by default.
     - `resamples`, `seed`: the number of bootstrap resamples, and the seed of everything random. The intervals of means
       of measures with a range, and those of more than 10,000 queries, are computed without resampling.
@@ -75,6 +79,7 @@ def compare(
         common_queries=common_queries,
         level=level,
         detect=detect,
+        equivalence=equivalence,
         resamples=resamples,
         seed=seed,
         force=force,

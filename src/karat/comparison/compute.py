@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from karat.comparison.alignment import Aligned, align_systems, check_system
-from karat.comparison.differences import MeasureValues, Pair, Tested, run_tests
+from karat.comparison.differences import MeasureValues, Pair, Tested, run_tests, values_of
+from karat.comparison.margins import equivalence_p_values, margins_by_measure
 from karat.comparison.method import Method
 from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
@@ -20,7 +21,6 @@ from karat.errors import first_few, plural
 from karat.options import Test
 from karat.registry.selection import Measures
 from karat.scores import Scores, SystemScores
-from karat.scores.combining import before_mean, combination
 from karat.scores.directions import unknown_directions
 from karat.scores.intervals import CombinedValue, Interval, intervals
 from karat.stats import Criterion, corrected
@@ -80,14 +80,7 @@ def _prepare(
     if baseline is not None:
         check_system(names, baseline, "baseline")
     first = next(iter(aligned.systems.values()))
-    columns = [
-        MeasureValues(
-            name,
-            tuple(before_mean(each.values[name][first.by_id], combination(name)) for each in aligned.systems.values()),
-            first.higher_is_better(name),
-        )
-        for name in first.measures
-    ]
+    columns = [values_of(aligned.systems, name) for name in first.measures]
     compared = _pairs(len(names), None if baseline is None else names.index(baseline))
     pairs = [Pair(column, *pair, complete_only=method.test == "tukey") for column in columns for pair in compared]
     return _Prepared(aligned, baseline, columns, pairs)
@@ -140,7 +133,10 @@ def _compare(
         for pair, test in zip(pairs, tests, strict=True)
     }
     first = next(iter(aligned.systems.values()))
-    notes = [*aligned.notes, *_null_notes(pairs, names, method.test), *unknown_directions(first)]
+    margins, untested = margins_by_measure(method.equivalence, first)
+    if margins:
+        rows = _with_equivalence(rows, pairs, names, margins, method, least)
+    notes = [*aligned.notes, *_null_notes(pairs, names, method.test), *unknown_directions(first), *untested]
     if with_intervals:
         notes += [note for column in columns for note in _interval_notes(column.measure, rows, powers)]
     return Comparison(tuple(rows), aligned.systems, baseline, method, powers, tuple(notes))
@@ -195,6 +191,29 @@ def _interval_notes(
     return notes
 
 
+def _with_equivalence(
+    rows: Sequence[ComparisonRow],
+    pairs: Sequence[Pair],
+    names: Sequence[str],
+    margins: Mapping[str, float],
+    method: Method,
+    least: int,
+) -> list[ComparisonRow]:
+    """The rows with the p-values of equivalence, not corrected yet; differences on few queries have none."""
+    pairs = [pair for pair in pairs if pair.n >= least]
+    found = {
+        (pair.values.measure, names[pair.system], names[pair.baseline]): p
+        for pair, p in zip(pairs, equivalence_p_values(pairs, margins, method), strict=True)
+    }
+    return [
+        row
+        if row.baseline is None
+        else replace(row, margin=margins.get(row.measure), p_equivalent=p, p_equivalent_corrected=p)
+        for row in rows
+        for p in [found.get((row.measure, row.system, row.baseline or ""))]
+    ]
+
+
 def _correct_together(method: Method, comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same comparisons with corrected p-values: families extend over all of them."""
     # Tukey's p-values are corrected already.
@@ -213,14 +232,17 @@ def _correct_together(method: Method, comparisons: Sequence[Comparison]) -> list
         for (at, place), p in zip(places, corrected(ps, method.correction), strict=True):
             row = rows[at][place] = replace(rows[at][place], p_corrected=p)
             power = powers[at][row.measure, row.system, row.baseline or ""]
-            powers[at][row.measure, row.system, row.baseline or ""] = _strictest(power, method, tested)
+            powers[at][row.measure, row.system, row.baseline or ""] = strictest(power, method, tested)
+        equivalent = corrected([rows[at][place].p_equivalent for at, place in places], method.correction)
+        for (at, place), p in zip(places, equivalent, strict=True):
+            rows[at][place] = replace(rows[at][place], p_equivalent_corrected=p)
     return [
         replace(comparison, rows=tuple(corrected_rows), powers=corrected_powers)
         for comparison, corrected_rows, corrected_powers in zip(comparisons, rows, powers, strict=True)
     ]
 
 
-def _strictest(power: Power, method: Method, comparisons: int) -> Power:
+def strictest(power: Power, method: Method, comparisons: int) -> Power:
     """The power at the significance level of the strictest of several comparisons."""
     # The first step of Holm and Bonferroni divides alpha by their number. The last step of Benjamini and Hochberg uses
     # alpha itself.

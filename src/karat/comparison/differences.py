@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -15,7 +15,8 @@ from karat.judged import Bools, Floats
 from karat.options import Test
 from karat.output.progress import progress_bar
 from karat.registry import Combine
-from karat.scores.combining import after_mean, combination, differences, wins_ties_losses
+from karat.scores import Scores
+from karat.scores.combining import after_mean, before_mean, combination, differences, wins_ties_losses
 from karat.scores.intervals import Interval
 from karat.stats import (
     MAX_RESAMPLED,
@@ -65,6 +66,13 @@ class MeasureValues:
     def complete(self) -> Bools:
         """Which queries have a value in all systems."""
         return np.asarray(~np.isnan(np.column_stack(self.columns)).any(axis=1))
+
+
+def values_of(systems: Mapping[str, Scores], measure: str) -> MeasureValues:
+    """The values of aligned systems on a measure. Queries are in the order of their ids, whatever that of the input."""
+    first = next(iter(systems.values()))
+    columns = (before_mean(each.values[measure][first.by_id], combination(measure)) for each in systems.values())
+    return MeasureValues(measure, tuple(columns), first.higher_is_better(measure))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -9,10 +10,14 @@ from karat.arguments import check_switch
 from karat.comparison.power import check_difference
 from karat.errors import require, shown
 from karat.options import Correction, Family, Test, check_choice, check_level, check_random
+from karat.registry import Measure
 from karat.stats import PERMUTATIONS, RESAMPLES, SEED, Criterion
 
 IntervalMethod = Literal["randomization", "t", "tukey", "bca"]
 """how the interval of a difference is computed: by inverting a test, or by the BCa bootstrap"""
+
+Margins = float | Mapping[str, float]
+"""differences that do not matter: one for all measures, or one for each"""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,7 @@ class Method:
     common_queries: bool = False
     level: float = 0.95
     detect: float | None = None
+    equivalence: Margins | None = None
     permutations: int = PERMUTATIONS
     resamples: int = RESAMPLES
     seed: int = SEED
@@ -40,6 +46,8 @@ class Method:
             checked[option] = check_random(option, getattr(self, option))
         if self.detect is not None:
             checked["detect"] = check_difference(self.detect, "detect")
+        if self.equivalence is not None:
+            checked["equivalence"] = _check_margins(self.equivalence)
         for option, value in checked.items():  # a Fraction or a NumPy number becomes a float or an int
             object.__setattr__(self, option, value)
 
@@ -86,11 +94,24 @@ def choose_method(
         own = "Tukey's test, which corrects over all systems of a measure itself"
         require(method.correction == "none", *_unused("correction", correction, own))
         require(method.family == "measure", *_unused("family", family, own))
+        what = "Tukey's test is about the range of all systems, and cannot show that two of them are equivalent"
+        require(method.equivalence is None, what, "Use another test, such as randomization.")
     elif method.correction == "none":
         require(family is None, *_unused("family", family, "p-values that are not corrected", "correction"))
     if chosen not in ("randomization", "tukey"):
         require(permutations is None, *_unused("permutations", permutations, f"the {chosen} test"))
     return method
+
+
+def _check_margins(margins: object) -> Margins:
+    """The margins of equivalence, which must be positive numbers, as floats by the names of measures."""
+    if not isinstance(margins, Mapping):
+        return check_difference(margins, "equivalence")
+    hint = 'Pass equivalence=0.02, or equivalence={"nDCG@10": 0.02}.'
+    require(margins, "equivalence names no measure", hint)
+    for name in margins:
+        require(isinstance(name, str | Measure), f"{shown(name)} is not a measure", hint, where="equivalence")
+    return {str(name): check_difference(margin, f"equivalence[{shown(str(name))}]") for name, margin in margins.items()}
 
 
 def _unused(option: str, value: object, on: str, other: str = "test") -> tuple[str, str]:

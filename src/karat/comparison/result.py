@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from karat.analysis.diff import Diff
     from karat.comparison.slices import ComparisonSlices
 
+_OF_EQUIVALENCE = ("margin", "p_equivalent", "p_equivalent_corrected")
+
 
 @dataclass(frozen=True)
 class ComparisonRow:
@@ -40,7 +42,8 @@ class ComparisonRow:
     `difference_low` and `difference_high` are the confidence interval of the difference, None if all differences are
     equal or there are too few queries. `difference_interval` says how it was computed: by inverting the test
     (`randomization`, `t` or `tukey`), so that it excludes 0 exactly if p is below 1 − `difference_level`, or by the BCa
-    bootstrap (`bca`).
+    bootstrap (`bca`). `p_equivalent` is the p-value of equivalence: of the claim that the difference is within
+    ±`margin`. It is None if there is no margin, or if the test is undefined.
     """
 
     measure: str
@@ -61,6 +64,9 @@ class ComparisonRow:
     ties: int | None = None
     losses: int | None = None
     higher_is_better: bool = True
+    margin: float | None = None
+    p_equivalent: float | None = None
+    p_equivalent_corrected: float | None = None
 
     @property
     def is_improvement(self) -> bool:
@@ -111,6 +117,11 @@ class Comparison(ComparisonExports, Reportable):
             return False
         ranks_disagree = self.powers[row.measure, row.system, row.baseline].ranks_disagree
         return row.p_corrected < self.method.alpha and not ranks_disagree
+
+    def equivalent(self, row: ComparisonRow) -> bool:
+        """Whether a system is shown to be equivalent to its baseline, within the margin of the measure."""
+        require(isinstance(row, ComparisonRow), f"{shown(row)} is not a row of a comparison", "Pass one of its rows.")
+        return row.p_equivalent_corrected is not None and row.p_equivalent_corrected < self.method.alpha
 
     def power(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> Power:
         """The statistical power of a comparison, for example its minimum detectable difference."""
@@ -242,8 +253,9 @@ class Comparison(ComparisonExports, Reportable):
         }
 
     def records(self) -> list[dict[str, Any]]:
-        """The fields of each row, by name."""
-        return [dict(vars(row)) for row in self.rows]
+        """The fields of each row, by name; those of equivalence only if the method has a margin."""
+        left_out = () if self.method.equivalence is not None else _OF_EQUIVALENCE
+        return [{name: value for name, value in vars(row).items() if name not in left_out} for row in self.rows]
 
     def to_latex(self, path: str | os.PathLike[str] | None = None, *, digits: int = DIGITS) -> str:
         """A booktabs table with a row per system; letters mark the systems that it is significantly better than."""

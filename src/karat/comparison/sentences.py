@@ -20,13 +20,16 @@ _AT_POWER = f"at statistical power {POWER}"
 def sentence_for(comparison: Comparison, row: ComparisonRow, scope: str = "") -> str:
     """The result of one comparison, on the queries that `scope` names, such as ` for language=de`.
 
-    If the difference is not significant, a second sentence gives the minimum detectable difference. If `detect` was
-    given, the last one gives the number of queries that it needs.
+    If the difference is not significant, a second sentence gives the minimum detectable difference. If a margin was
+    given, the next one says whether the systems are equivalent; if `detect` was given, the last one gives the number of
+    queries that it needs.
     """
     power = comparison.powers[row.measure, row.system, row.baseline or ""]
     parts = [result_text(comparison, row, scope)]
     if not comparison.significant(row) and power.nonzero:
         parts += _detectable(comparison, row.measure, power)
+    if row.margin is not None and row.difference is not None:
+        parts.append(_equivalence(comparison, row, scope))
     if comparison.method.detect is not None:
         parts.append(queries_needed_text(comparison.method.detect, row.measure, power))
     return ". ".join(parts)
@@ -132,6 +135,20 @@ def _detectable(comparison: Comparison, measure: str, power: Power) -> list[str]
         return [f"{queries} are too few to detect any possible difference in {measure} {_AT_POWER}"]
     # Smaller differences may be found too, but with less power.
     return [f"The minimum detectable difference with {queries} is {difference_text(smallest)} {_AT_POWER}"]
+
+
+def _equivalence(comparison: Comparison, row: ComparisonRow, scope: str) -> str:
+    """Whether two systems are shown to be equivalent."""
+    p, power = row.p_equivalent_corrected, comparison.powers[row.measure, row.system, row.baseline or ""]
+    within = f"within ±{row.margin:g}"
+    if p is None or power.queries == 1:
+        why = "one query is not enough for a test" if power.queries == 1 else "all differences are equal"
+        return f"Equivalence {within} cannot be tested: {why}"
+    details = [p_text(p, comparison.method.alpha, named=True), correction_text(comparison.method, power.comparisons)]
+    tested = ", ".join(filter(None, details))
+    if comparison.equivalent(row):
+        return f"{row.system} and {row.baseline} are equivalent on {row.measure}{scope} {within} ({tested})"
+    return f"They are not shown to be equivalent {within} ({tested})"
 
 
 def queries_needed_text(difference: float, measure: str, power: Power) -> str:

@@ -16,6 +16,8 @@ from karat.comparison.tables import (
     COLUMNS,
     correction_name,
     difference_cells,
+    equivalence_header,
+    equivalence_note,
     first_sentences,
     intervals_text,
     method_text,
@@ -68,7 +70,8 @@ class ComparisonSlices(ComparisonExports):
         header = (
             "measure", "run", *(["baseline"] if all_pairs else []), self.by, "queries", "mean", "baseline mean",
             "difference" if all_pairs else f"difference from {baselines[0]}", "p",
-            *([f"p ({correction_name(self.whole.method)})"] if two_ps else []), "effect", "+/=/−",
+            *([f"p ({correction_name(self.whole.method)})"] if two_ps else []),
+            *equivalence_header(self.whole), "effect", "+/=/−",
         )  # fmt: skip
         rows: list[tuple[Cell, ...]] = []
         previous = ["", "", ""]
@@ -175,6 +178,7 @@ class ComparisonSlices(ComparisonExports):
             *intervals_text([*self.groups.values(), self.whole]),
             *(["p of all queries is not corrected over the groups"] if corrected else []),
             COLUMNS,
+            *equivalence_note(self.whole),
         ]
         sizes = {label: len(comparison.queries) for label, comparison in self.groups.items()}
         untested = [f"{label} ({plural(n, 'query')})" for label, n in sizes.items() if n < _MIN_QUERIES]

@@ -21,7 +21,7 @@ _MAX_OF_FIRST = 40
 
 COLUMNS = "effect: mean / standard deviation of the differences; +/=/−: queries better, equal, worse"
 
-_TESTS = {
+TESTS = {
     "randomization": "the paired randomization test",
     "t": "the paired t-test",
     "wilcoxon": "Wilcoxon's signed-rank test",
@@ -38,7 +38,8 @@ def table(comparison: Comparison, digits: int = DIGITS) -> Table:
     header = (
         "measure", "run", *(["baseline"] if all_pairs else []), "mean",
         "difference" if all_pairs else f"difference from {baselines[0]}",
-        "p", *([f"p ({correction_name(comparison.method)})"] if two_ps else []), "effect", "+/=/−",
+        "p", *([f"p ({correction_name(comparison.method)})"] if two_ps else []),
+        *equivalence_header(comparison), "effect", "+/=/−",
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     previous: tuple[str, str] | None = None
@@ -57,14 +58,16 @@ def table(comparison: Comparison, digits: int = DIGITS) -> Table:
 
 def difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool, digits: int) -> list[Cell]:
     """The cells of a difference; empty in the row of the baseline itself."""
+    equivalence = _equivalence_cells(comparison, row)
     if row.baseline is None:
-        return [Cell("")] * (5 if two_ps else 4)
+        return [Cell("")] * ((5 if two_ps else 4) + len(equivalence))
     ps = [row.p, row.p_corrected] if two_ps else [row.p_corrected]
     texts = ["–" if p is None else p_text(p, comparison.method.alpha) for p in ps]
     return [
         Cell(_difference(row, digits)),
         *map(Cell, texts[:-1]),
         Cell(texts[-1], _mark(comparison, row)),
+        *equivalence,
         Cell("–" if row.effect is None else f"{round(row.effect, 2) + 0.0:+.2f}"),
         Cell(f"{row.wins}/{row.ties}/{row.losses}"),
     ]
@@ -88,6 +91,32 @@ def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
     return Mark("!", f"significantly worse, {below}", "bold red", weak=True)
 
 
+def equivalence_header(comparison: Comparison) -> list[str]:
+    """The header of the p-values of equivalence, if there are any."""
+    return [] if comparison.method.equivalence is None else ["p (equivalence)"]
+
+
+def _equivalence_cells(comparison: Comparison, row: ComparisonRow) -> list[Cell]:
+    if comparison.method.equivalence is None:
+        return []
+    p, alpha = row.p_equivalent_corrected, comparison.method.alpha
+    mark = Mark("≈", f"equivalent, p below {alpha:.2g}", "bold") if comparison.equivalent(row) else None
+    return [Cell("–" if p is None else p_text(p, alpha), mark)]
+
+
+def equivalence_note(comparison: Comparison) -> list[str]:
+    """What is called equivalent, and how that is tested."""
+    margins = {row.measure: row.margin for row in comparison.rows if row.margin is not None}
+    if not margins:
+        return []
+    given = comparison.method.equivalence
+    texts = [f"±{margin:g} on {measure}" for measure, margin in margins.items()]
+    within = enumeration(texts if isinstance(given, Mapping) else [f"±{given:g}"], "and")
+    correction = correction_text(comparison.method, max(power.comparisons for power in comparison.powers.values()))
+    corrected = f", {correction}" if correction else ""
+    return [f"equivalence: a difference within {within}, by two one-sided tests{corrected}"]
+
+
 def _notes(comparison: Comparison) -> tuple[str, ...]:
     """The number of queries, the test, what was left out, and the findings of the systems."""
     powers = list(comparison.powers.values())
@@ -95,6 +124,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         f"{_queries(comparison)}; p by {method_text(comparison.method, powers, len(comparison.measures))}",
         *intervals_text([comparison]),
         COLUMNS,
+        *equivalence_note(comparison),
         *map(note_line, comparison.notes),
         *notes(comparison.systems, with_intervals=True),
     )
@@ -137,7 +167,7 @@ def _queries(comparison: Comparison) -> str:
 
 def method_text(method: Method, powers: Sequence[Power], measures: int) -> str:
     """The test, how it was computed, and the correction."""
-    name = f"{_TESTS[method.test]}{_random_draws(method, powers)}"
+    name = f"{TESTS[method.test]}{_random_draws(method, powers)}"
     sizes = sorted({power.comparisons for power in powers})
     correction = correction_text(method, sizes[-1])
     if method.test == "tukey" or not correction:

@@ -21,7 +21,12 @@ _MOST_NAMED = 5
 def answer(subject: ReportSubject, unjudged: Sequence[float | None] | None) -> list[str]:
     """Two texts: which system is best on the primary measure, and what limits the certainty of that."""
     best = _best(subject)
-    limits = [_number_of_queries(subject, best), _unjudged(subject, unjudged), _lacking(subject)]
+    limits = [
+        *_equivalence(subject),
+        _number_of_queries(subject, best),
+        _unjudged(subject, unjudged),
+        _lacking(subject),
+    ]
     return [printable(_result(subject, best)), printable(" ".join(filter(None, limits)))]
 
 
@@ -100,6 +105,25 @@ def _uncertain(comparison: Comparison, row: ComparisonRow, best: str) -> str:
     size = difference_text(abs(row.difference or 0.0))
     p = p_text(row.p_corrected, comparison.method.alpha, named=True)
     return f"Its advantage over {other}, {size}, may be due to chance ({p})."
+
+
+def _equivalence(subject: ReportSubject) -> list[str]:
+    """Which systems are equivalent: on the primary measure, or on each that has a margin of its own."""
+    comparison = subject.comparison
+    given = None if comparison is None else comparison.method.equivalence
+    if comparison is None or given is None:
+        return []
+    margins = {row.measure: row.margin for row in comparison.rows if row.margin is not None}
+    found = []
+    for measure, margin in margins.items():
+        if isinstance(given, float) and measure != subject.primary:
+            continue
+        rows = [row for row in comparison.rows if row.measure == measure and row.baseline is not None]
+        pairs = [f"{row.system} and {row.baseline}" for row in rows if comparison.equivalent(row)]
+        named = f": {'; '.join(pairs)}" if 0 < len(pairs) <= _MOST_NAMED else ""
+        of_pairs = f"{len(pairs)} of {plural(len(rows), 'pair')} of systems"
+        found.append(f"Shown to be equivalent on {measure}, within ±{margin:g}: {of_pairs}{named}.")
+    return found
 
 
 def _number_of_queries(subject: ReportSubject, best: Sequence[str]) -> str:
