@@ -13,7 +13,7 @@ from karat.options import GateOptions
 from karat.scores import Scores, StoredScores
 
 if TYPE_CHECKING:
-    from karat.gating.rules import Limits
+    from karat.gating.rules import Limits, Rule
 
 __all__ = ["assert_scores"]
 
@@ -24,6 +24,7 @@ def assert_scores(
     min: Limits | None = None,  # noqa: A002  # the name that rules have on the command line and in files
     max: Limits | None = None,  # noqa: A002
     max_drop: Limits | None = None,
+    non_inferior: Limits | None = None,
     baseline: Scores | StoredScores | FileSource | None = None,
     config: str | os.PathLike[str] | None = None,
     **options: Unpack[GateOptions],
@@ -32,6 +33,7 @@ def assert_scores(
 
     - `min`, `max`: the limits of measures, for example `min={"nDCG@10": 0.6}`.
     - `max_drop`: how much worse than the `baseline` a measure may be. The baseline is Scores, or a file of them.
+    - `non_inferior`: the drops that would matter. The test fails unless there is evidence that a drop is smaller.
     - `config`: a karat.toml or pyproject.toml with more rules and options; arguments override it.
     - `significant`, `test`, `correction`, `level`, `common_queries`, `force`, `lower_is_better`, `unknown`: as in
       `karat.gating.gate`.
@@ -41,9 +43,11 @@ def assert_scores(
     >>> assert_scores(scores, min={"RR": 0.5}).passed
     True
     """
+    from karat.gating.rules import rules_from_limits
+
     __tracebackhide__ = True
     try:
-        found = _gate(scores, (min, max, max_drop), baseline, config, options)
+        found = _gate(scores, rules_from_limits(min, max, max_drop, non_inferior), baseline, config, options)
     except KaratError as error:
         # The traceback of a failed test should end in the test, not inside karat.
         raise error.with_traceback(None) from None
@@ -54,24 +58,23 @@ def assert_scores(
 
 def _gate(
     scores: Scores | StoredScores | FileSource,
-    limits: tuple[Limits | None, Limits | None, Limits | None],
+    rules: tuple[Rule, ...],
     baseline: Scores | StoredScores | FileSource | None,
     config: str | os.PathLike[str] | None,
     options: GateOptions,
 ) -> Gate:
     from karat.gating.config import read_config
     from karat.gating.gate import gate
-    from karat.gating.rules import has_drops, merge_rules, rules_from_limits, with_relevance_threshold
+    from karat.gating.rules import merge_rules, need_baseline, with_relevance_threshold
 
-    rules = rules_from_limits(*limits)
     origin = ""
     if config is not None:
         file = read_config(config)
         origin = file.file
         rules = merge_rules(with_relevance_threshold(file.rules, file.options.get("rel")), rules)
         options = file.gate_options | options
-        if baseline is None and has_drops(rules):
+        if baseline is None and need_baseline(rules):
             baseline = file.baseline
     hint = 'Add one, for example max_drop={"nDCG@10": 0.01}, or remove the baseline.'
-    require(baseline is None or has_drops(rules), "a baseline is given, but no max_drop rule", hint)
+    require(baseline is None or need_baseline(rules), "a baseline is given, but no rule compares with it", hint)
     return replace(gate(scores, rules, baseline, **options), origin=origin)

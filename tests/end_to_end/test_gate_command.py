@@ -87,8 +87,9 @@ def test_a_significant_gate_passes_noise_and_fails_real_drops(folder: Path, run:
     words = ["--baseline", "good.trec", "--max-drop", "AP=0.01", "--significant"]
     noisy, poor = (run("truth.qrels", name, *words) for name in ("noisy.trec", "poor.trec"))
     assert (noisy.returncode, poor.returncode) == (0, 1)
-    assert "not significant (p = 0.5000; only 2 queries differ, so p cannot be below 0.5000)" in noisy.stdout
-    assert "fell by 0.4167 (p = 0.0005)" in poor.stdout
+    assert "not significantly more (p = 0.2500, one-sided)" in noisy.stdout
+    assert "significant: p below 0.05, one-sided, by the paired randomization test" in noisy.stdout
+    assert "fell by 0.4167, significantly more (p = 0.0002, one-sided)" in poor.stdout
 
 
 def test_saved_scores_can_be_the_baseline_or_the_system(folder: Path, run: Run, saved: str) -> None:

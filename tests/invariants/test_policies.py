@@ -245,7 +245,8 @@ def test_the_package_declares_that_it_is_typed() -> None:
 # Parameters of commands that take text that is not the name of a file. The names of systems and measures are not files.
 NOT_FILES = {
     "--api-key-env", "--author", "--base-url", "--input-format", "--column", "--split", "--baseline of compare",
-    "--explain", "--field", "--lower-is-better", "--master", "--match", "--max", "--max-drop", "--measure",
+    "--equivalence", "--explain", "--field", "--lower-is-better", "--master", "--match", "--max", "--max-drop",
+    "--measure", "--non-inferior",
     "--model", "--baseline of report", "--by of import", "--min", "--order", "--per-query-path", "--query", "--sort",
     "--system", "--tag", "--task", "--title", "NAME",
 }  # fmt: skip

@@ -93,9 +93,12 @@ def test_with_significant_only_a_significant_drop_fails(before: Scores) -> None:
     strict, lenient = gate(new, rules, before), gate(new, rules, before, significant=True)
     assert [outcome.passed for outcome in strict.outcomes] == [False, False]
     assert [outcome.passed for outcome in lenient.outcomes] == [False, True]
-    assert lenient.outcomes[0].explanation.endswith("fell by 0.0300 (p < 0.0001, Holm-corrected)")
-    assert ", not significant (p = " in lenient.outcomes[1].explanation
-    assert [one.p for one in strict.outcomes] == [one.p for one in lenient.outcomes]
+    assert lenient.outcomes[0].explanation.endswith(
+        "fell by 0.0300, significantly more (p < 0.0001, one-sided, Holm-corrected)"
+    )
+    assert ", not significantly more (p = " in lenient.outcomes[1].explanation
+    assert "significant: p below 0.05, one-sided, by the paired randomization test" in lenient.notes
+    assert not any(note.startswith("significant") for note in strict.notes)
 
 
 def test_p_values_are_corrected_over_all_drops_but_not_for_a_single_one(before: Scores) -> None:
@@ -113,8 +116,8 @@ def test_p_values_are_corrected_over_all_drops_but_not_for_a_single_one(before: 
 def test_a_p_value_of_exactly_one_minus_level_is_not_significant(before: Scores) -> None:
     new = scores({"AP": [*spread(0.5)[:-6], *(value - 0.1 for value in spread(0.5)[-6:])]})
     rule = Rule("max-drop", "AP", 0)
-    assert gate(new, [rule], before, significant=True, level=1 - 1 / 32).passed
-    assert not gate(new, [rule], before, significant=True, level=0.968).passed
+    assert gate(new, [rule], before, significant=True, level=1 - 1 / 64).passed
+    assert not gate(new, [rule], before, significant=True, level=0.984).passed
 
 
 def test_a_drop_of_a_single_query_is_not_significant_and_the_explanation_says_why() -> None:
@@ -122,7 +125,7 @@ def test_a_drop_of_a_single_query_is_not_significant_and_the_explanation_says_wh
     outcome = only(gate(scores({"AP": [0.1]}), [rule], scores({"AP": [0.9]}), significant=True))
     assert outcome.passed
     assert outcome.explanation == (
-        "at most 0.1000 below 0.9000: fell by 0.8000, not significant: one query is not enough for a test"
+        "at most 0.1000 below 0.9000: fell by 0.8000, not significantly more: one query is not enough for a test"
     )
     assert not gate(scores({"AP": [0.1]}), [rule], scores({"AP": [0.9]})).passed
 
@@ -232,7 +235,11 @@ def test_an_invalid_option_is_rejected_even_if_no_rule_needs_it(before: Scores, 
         ("min", "AP", "0.5", "'0.5' is not a number"),
         ("min", None, 0.5, "None is not the name of a measure"),
         ("min", "AP", [0.5], r"[0.5] is not a number"),
-        ("least", "AP", 0.5, "'least' is not a kind of rule. Use min, max, max-drop."),
+        ("least", "AP", 0.5, "'least' is not a kind of rule. Use min, max, max-drop, non-inferior."),
+        ("non-inferior", "AP", 0, "a non-inferior limit of 0 is not above 0. Use the smallest drop that would matter"),
+        ("non-inferior", "AP", -0.1, "a non-inferior limit of -0.1 is not above 0"),
+        ("non-inferior", "AP", 2, "out of range: AP cannot drop by more than 1"),
+        ("non-inferior", "GMAP", 0.01, "GMAP is a geometric mean, which cannot be tested for a drop of 0.01"),
     ],
 )
 def test_an_invalid_rule_is_rejected(kind: str, measure: str, limit: object, message: str) -> None:
@@ -420,7 +427,8 @@ def test_a_tighter_limit_never_turns_failed_into_passed(data: st.DataObject, nam
     old = data.draw(st.lists(st.floats(0, 1), min_size=len(new), max_size=len(new)))
     loose, tight = sorted(data.draw(st.tuples(st.floats(0, 1), st.floats(0, 1))), reverse=True)
     for kind, first, second in (("max-drop", loose, tight), ("max", loose, tight), ("min", tight, loose)):
-        options: dict[str, Any] = {"significant": significant, "test": "t"} if kind == "max-drop" else {}
+        tested = significant and name != "GMAP"
+        options: dict[str, Any] = {"significant": tested, "test": "t"} if kind == "max-drop" else {}
         passed = [
             gate(scores({name: new}), [Rule(kind, name, limit)], scores({name: old}), **options)  # type: ignore[arg-type]
             for limit in (first, second)
@@ -456,7 +464,7 @@ def test_a_gate_knows_tests_by_the_names_of_other_tools_and_refuses_a_correction
 )  # fmt: skip
 def test_options_of_the_comparison_are_refused_without_a_max_drop_rule(options: dict[str, Any]) -> None:
     (name,) = options
-    with pytest.raises(KaratError, match=f"{name} has no effect without a max-drop rule"):
+    with pytest.raises(KaratError, match=f"{name} has no effect without a max-drop "):
         gate(scores({"AP": [0.5]}), [Rule("min", "AP", 0.1)], **options)
 
 
@@ -468,11 +476,12 @@ def test_a_small_change_is_not_called_0() -> None:
 
 
 def test_a_drop_that_could_never_be_significant_is_said_to_be_so() -> None:
-    now, before = scores({"AP": [0.1, 0.2, 0.3, 0.4, 0.5]}), scores({"AP": [0.5, 0.7, 0.9, 0.9, 0.9]})
+    now, before = scores({"AP": [0.1, 0.2, 0.3, 0.5]}), scores({"AP": [0.5, 0.7, 0.9, 0.9]})
     found = gate(now, [Rule("max-drop", "AP", 0.01)], before, significant=True)
     assert found.passed
     assert only(found).explanation.endswith(
-        "not significant (p = 0.0625; only 5 queries differ, so p cannot be below 0.0625)"
+        "not significantly more (p = 0.0625, one-sided; only 4 queries differ from the limit,"
+        " so p cannot be below 0.0625)"
     )
 
 
@@ -487,5 +496,5 @@ def test_the_sentence_on_a_drop_that_passes_does_not_claim_that_it_is_within_the
     now, before = scores({"AP": [0.1, 0.9, 0.5]}), scores({"AP": [0.5, 0.8, 0.6]})
     outcome = only(gate(now, [Rule("max-drop", "AP", 0.01)], before, significant=True))
     assert outcome.sentence.startswith(
-        "AP is 0.5000; rule: at most 0.0100 below 0.6333: fell by 0.1333, not significant"
+        "AP is 0.5000; rule: at most 0.0100 below 0.6333: fell by 0.1333, not significantly more"
     )

@@ -45,6 +45,10 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
 @_rule_option("--min", "The lowest score that passes, such as nDCG@10=0.6.")
 @_rule_option("--max", "The highest score that passes, such as Unjudged@10=0.2.")
 @_rule_option("--max-drop", "How much worse than the baseline a score may be, such as AP=0.01.")
+@_rule_option(
+    "--non-inferior",
+    "A drop that would matter, such as AP=0.02: pass only if a test shows that the score is worse by less.",
+)
 @opt.file_option(
     "--baseline",
     kind=FileToRead(),
@@ -54,7 +58,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     "--significant/--no-significant",
     default=False,
     show_default=True,
-    help="Fail on a drop only if it is statistically significant.",
+    help="Fail on a drop only if it is significantly larger than its limit.",
 )
 @opt.test
 @opt.correction
@@ -63,7 +67,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     default=0.95,
     metavar="LEVEL",
     show_default=True,
-    help="With --significant: a drop is significant if p is below 1 - LEVEL.",
+    help="With --significant and --non-inferior: a one-sided test is significant if p is below 1 - LEVEL.",
 )
 @opt.common_queries
 @opt.queries
@@ -221,7 +225,7 @@ def _checked(
             check_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
-    # A saved baseline needs to have only the measures of the max-drop rules, so it is not loaded with the others.
+    # A saved baseline needs to have only the measures that are compared with it, so it is not loaded with the others.
     saved = None
     if before is not None and is_saved_scores(opened[before], formats.get("run")):
         saved = saved_system(before, opened[before])
@@ -254,8 +258,9 @@ def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule
     """The file of the baseline, if a rule needs one."""
     from karat.arguments import is_remote
     from karat.errors import KaratError
+    from karat.gating.rules import need_baseline
 
-    if any(rule.kind == "max-drop" for rule in rules):
+    if need_baseline(rules):
         if baseline is None and in_file is not None and in_file.baseline is not None:
             file = split_system(in_file.baseline)[0]
             if not is_remote(file) and not os.path.exists(file):

@@ -9,24 +9,24 @@ from typing import get_args
 import numpy as np
 
 from karat.arguments import check_switch
-from karat.comparison import Comparison, ComparisonRow, Method, choose_method, compare_with
+from karat.comparison import Method, choose_method
 from karat.comparison.alignment import check_finite
-from karat.comparison.sentences import obstacle
+from karat.comparison.compute import compare_uncorrected
+from karat.comparison.tables import TESTS
 from karat.errors import KaratError, plural, require, shown
 from karat.files.file_objects import FileSource
 from karat.gating import wording
+from karat.gating.drops import WORST_QUERIES, check_drops
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
 from karat.gating.worst_case import with_largest_drop, with_unknown, worst_case_note
 from karat.options import Correction, GateUnknown, Test, check_choice
 from karat.output.tables import note_line
 from karat.scores import Scores, StoredScores
-from karat.scores.combining import before_mean, combination
+from karat.scores.combining import combination
 from karat.scores.directions import with_lower_is_better
 from karat.scores.loading import as_scores
-from karat.scores.summary import cell_text, notes
-
-_WORST_QUERIES = 5
+from karat.scores.summary import notes
 
 
 def gate(
@@ -45,13 +45,15 @@ def gate(
 ) -> Gate:
     """Check scores against rules, and against the scores of a baseline; both may also be in a file or a folder.
 
-    A `max-drop` rule fails if the value is worse than the baseline's by more than its limit.
+    A `max-drop` rule fails if the value is worse than the baseline's by more than its limit. A `non-inferior` rule
+    passes only if there is evidence that the value is worse by less than its limit, or not worse at all: a one-sided
+    test must be significant.
 
-    - `significant`: the rule fails only if the drop is also statistically significant, so that noise does not block a
-      release. A p-value below `1 - level` is significant, corrected for the number of `max-drop` rules, except by the
-      test `tukey`.
-    - `test`, `correction`, `level`, `common_queries`, `force`: as in `compare`. The tests are two-sided. `level` is
-      only used with `significant`. All of them are refused if there is no `max-drop` rule.
+    - `significant`: a `max-drop` rule fails only if a one-sided test shows that the drop is larger than its limit, so
+      that noise does not block a release.
+    - `test`, `correction`, `level`, `common_queries`, `force`: as in `compare`. A one-sided p-value below `1 - level`
+      is significant. It is corrected for the number of rules of the same kind. All of these options are refused if no
+      rule compares with a baseline.
     - `lower_is_better`: columns computed elsewhere, such as a latency, that get worse as they rise.
     - `unknown`: with `"worst"`, queries that lack labels count with the worst value that these allow; with `"error"`,
       they are refused.
@@ -75,7 +77,6 @@ def gate(
         baseline = _loaded("baseline", baseline)
     scores = with_lower_is_better({"": scores}, lower_is_better)[""]
     method = choose_method(test, correction, common_queries=common_queries, level=level, force=force)
-    method = for_drops(method)
     if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
         raise KaratError(f"{shown(rules)} is not a list of rules", hint='Write [Rule("min", "nDCG@10", 0.6)].')
     named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
@@ -83,18 +84,18 @@ def gate(
     options = {"significant": significant, "level": level, "common_queries": common_queries, "force": force}
     check_drop_options(named, {**options, "test": method.test, "correction": correction})
     require(scores.queries, "there are no queries to check", where="scores")
-    drops = [rule for rule in named if rule.kind == "max-drop"]
+    drops = [rule for rule in named if rule.compares]
     if baseline is not None:
         for rule in drops:
-            _column(baseline, rule, "the baseline: ", "Save the baseline with all measures that have a max-drop rule.")
+            _column(baseline, rule, "the baseline: ", "Save the baseline with all measures that are compared with it.")
     used = scores.only([rule.measure for rule in named])
     check_finite("scores", used)
-    values = [_check_value(rule, with_unknown(scores, rule, unknown)) for rule in named if rule.kind != "max-drop"]
+    values = [_check_value(rule, with_unknown(scores, rule, unknown)) for rule in named if not rule.compares]
     both = [scores, *([] if baseline is None else [baseline])]
     worst = worst_case_note(named, both) if unknown == "worst" else []
     if baseline is None or not drops:
         return Gate(tuple(values), (_query_count(used), *notes({"run": used}), *worst))
-    dropped = [rule.measure for rule in drops]
+    dropped = list(dict.fromkeys(rule.measure for rule in drops))
     systems = {"baseline": baseline, "run": scores}
     for rule in drops:
         systems = {
@@ -105,17 +106,17 @@ def gate(
         }
         if unknown == "worst":
             systems["run"] = with_largest_drop(systems["run"], systems["baseline"], rule.measure)
-    comparison = compare_with(method, systems, "baseline", dropped, with_intervals=False)
-    checked = iter(values)
-    outcomes = (
-        _check_drop(rule, comparison, significant) if rule.kind == "max-drop" else next(checked) for rule in named
-    )
-    findings = notes({"run": used, "baseline": baseline.only(dropped)})
-    return Gate(tuple(outcomes), (_query_count(used), *findings, *worst, *map(note_line, comparison.notes)))
+    comparison = compare_uncorrected(method, systems, "baseline", dropped, with_intervals=False)
+    checked, compared = iter(values), iter(check_drops(drops, comparison, significant))
+    outcomes = (next(compared if rule.compares else checked) for rule in named)
+    findings = [*notes({"run": used, "baseline": baseline.only(dropped)}), *worst, *map(note_line, comparison.notes)]
+    tested = significant or any(rule.kind == "non-inferior" for rule in drops)
+    level_note = [f"significant: p below {method.alpha:.2g}, one-sided, by {TESTS[method.test]}"] if tested else []
+    return Gate(tuple(outcomes), (_query_count(used), *level_note, *findings))
 
 
 def for_drops(method: Method) -> Method:
-    """The method that drops are tested with: all are corrected together, but Tukey's test needs no correction."""
+    """The method of the report about a gate: all drops are corrected together, but Tukey's test needs no correction."""
     return replace(method, family="measure" if method.test == "tukey" else "all")
 
 
@@ -159,57 +160,4 @@ def _worst_values(rule: Rule, scores: Scores) -> tuple[WorstQuery, ...]:
     limit = np.inf if combination(rule.measure) == "sum" else sign * rule.limit
     order = np.argsort(sign * column, kind="stable").tolist()
     wrong = [at for at in order if sign * column[at] < limit]
-    return tuple(WorstQuery(scores.queries[at], float(column[at])) for at in wrong[:_WORST_QUERIES])
-
-
-def _check_drop(rule: Rule, comparison: Comparison, significant: bool) -> Outcome:
-    """The outcome of a `max-drop` rule."""
-    name = rule.measure
-    run, baseline = _paired(comparison, name)
-    value, before, higher = run.combined(name), baseline.combined(name), run.higher_is_better(name)
-    if value is None or before is None:
-        explanation = f"{wording.requirement(rule, higher_is_better=higher)}: no query has a value in both runs"
-        return Outcome(rule, False, explanation, None, "–")
-    sign = 1 if higher else -1
-    drop = sign * (before - value)
-    too_large = wording.exceeds(drop, rule.limit)
-    row = comparison.row(name)
-    p = row.p_corrected
-    # If several queries all drop by the same amount, there is no variance to test with, and no doubt either.
-    all_equal = p is None and len(run.queries) > 1
-    doubtful = too_large and significant and not (comparison.significant(row) or all_equal)
-    change = wording.change_text(rule, drop, higher_is_better=higher) + _significance(comparison, row, doubtful)
-    explanation = f"{wording.requirement(rule, cell_text(before, name), higher_is_better=higher)}: {change}"
-    passed = not too_large or doubtful
-    worst = () if passed else _largest_losses(run, baseline, name, sign)
-    return Outcome(rule, passed, explanation, value, cell_text(value, name), before, drop, p, worst)
-
-
-def _paired(comparison: Comparison, name: str) -> tuple[Scores, Scores]:
-    """The run and the baseline on one measure, for the queries with a value in both."""
-    run, baseline = (comparison.systems[system].only([name]) for system in ("run", "baseline"))
-    kept = np.flatnonzero(~(np.isnan(run.values[name]) | np.isnan(baseline.values[name])))
-    return run.take(kept), baseline.take(kept)
-
-
-def _significance(comparison: Comparison, row: ComparisonRow, doubtful: bool) -> str:
-    """The p-value of a drop; for a drop that passes as not significant, also why."""
-    method, power = comparison.method, comparison.power(row.measure)
-    if doubtful and power.queries == 1:
-        return ", not significant: one query is not enough for a test"
-    p = row.p_corrected
-    p_value = wording.p_value_text(p, method.correction if power.comparisons > 1 else "none", method.alpha)
-    # Wilcoxon's test compares ranks, which may rise although the mean falls.
-    if doubtful and p is not None and p < method.alpha:
-        return f", not significant: the ranks moved the other way ({p_value})"
-    doubt, why = (", not significant", obstacle(comparison, row, power)) if doubtful else ("", "")
-    return f"{doubt} ({p_value}{why})" if p_value else doubt
-
-
-def _largest_losses(run: Scores, baseline: Scores, name: str, sign: int) -> tuple[WorstQuery, ...]:
-    """The queries that lost most, largest losses first."""
-    now, before = run.column(name), baseline.column(name)
-    # As they are averaged: a value that falls to 0 has a large effect on a geometric mean.
-    change = sign * (before_mean(now, combination(name)) - before_mean(before, combination(name)))
-    lost = [at for at in np.argsort(change, kind="stable").tolist() if change[at] < 0]
-    return tuple(WorstQuery(run.queries[at], float(now[at]), float(before[at])) for at in lost[:_WORST_QUERIES])
+    return tuple(WorstQuery(scores.queries[at], float(column[at])) for at in wrong[:WORST_QUERIES])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorstQuery:
-    """A query that contributes most to a failed rule: its value, and the baseline's for a `max-drop` rule."""
+    """A query that contributes most to a failed rule: its value, and the baseline's if the rule compares with it."""
 
     query: str
     value: float
@@ -28,8 +28,9 @@ class Outcome:
     """The outcome of a rule.
 
     `value_text` is the value as it is printed, `drop` is how much worse the value is than the baseline's, and `p` is
-    the p-value of the difference, corrected for the number of `max-drop` rules. `explanation` states the limit and
-    what was found, in words.
+    the p-value, corrected for the number of rules of this kind: of a drop beyond the limit for `max-drop` with
+    `significant`, of any difference without it, and of a smaller drop than the limit for `non-inferior`. `explanation`
+    states the limit and what was found, in words.
     """
 
     rule: Rule
@@ -58,10 +59,10 @@ class Outcome:
         """The queries that contributed most to the failure, in one line."""
         name = self.rule.measure
         texts = [cell_text(each.value, name) for each in self.worst]
-        if self.rule.kind == "max-drop":
+        if self.rule.compares:
             texts = [f"{cell_text(each.baseline, name)} → {text}" for each, text in zip(self.worst, texts, strict=True)]
         queries = [f"{_cut(each.query)} ({text})" for each, text in zip(self.worst, texts, strict=True)]
-        what = {"min": "lowest scores", "max": "highest scores", "max-drop": "largest losses"}[self.rule.kind]
+        what = {"min": "lowest scores", "max": "highest scores"}.get(self.rule.kind, "largest losses")
         return printable(f"{name}, {what}: {', '.join(queries)}")
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from karat.arguments import as_number, check_text
+from karat.arguments import as_number, check_text, name_and_number
 from karat.errors import KaratError, require, shown
 from karat.measures import meanings, parse
 from karat.registry import Measure
@@ -15,8 +15,9 @@ from karat.registry.names import format_value
 from karat.registry.peers import by_name
 from karat.registry.registry import several_measures
 from karat.registry.selection import select_measures
+from karat.scores.combining import combination
 
-Kind = Literal["min", "max", "max-drop"]
+Kind = Literal["min", "max", "max-drop", "non-inferior"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # The options of the comparison with a baseline, and their defaults.
 _DROP_OPTIONS: Mapping[str, object] = {
@@ -31,7 +32,8 @@ class Rule:
     """A limit for a measure; `where` is the place the rule comes from, for error messages.
 
     `min` and `max` limit the combined value of all queries. `max-drop` limits how much worse the value may be than
-    the baseline's: lower, or higher if lower is better.
+    the baseline's: lower, or higher if lower is better. `non-inferior` requires evidence that it is worse by less than
+    the limit.
 
     >>> Rule("min", "nDCG@10", 60)
     Traceback (most recent call last):
@@ -56,15 +58,31 @@ class Rule:
         self._require(math.isfinite(limit or 0), f"{shown(self.limit)} is not a finite number")
         object.__setattr__(self, "limit", limit)  # a Fraction or a NumPy number becomes a float
         low, high = _range(self.measure)
-        if self.kind == "max-drop":
+        if self.kind == "non-inferior":
+            hint = "Use the smallest drop that would matter, such as 0.01."
+            self._require(self.limit > 0, f"a non-inferior limit of {self.limit:g} is not above 0", hint)
+            self.check_testable()
+        if self.compares:
             hint = "Use 0 or more: 0.01 allows a value that is 0.01 worse than the baseline's."
             self._require(self.limit >= 0, f"a max-drop of {self.limit:g} is negative", hint)
-            out_of_range = f"a max-drop of {self.limit:g} is out of range: {self.measure} cannot drop by more than"
+            of = "max-drop" if self.kind == "max-drop" else "limit"
+            out_of_range = f"a {of} of {self.limit:g} is out of range: {self.measure} cannot drop by more than"
             self._require(self.limit <= high - low, f"{out_of_range} {high - low:g}")
         else:
             span = f"between {low:g} and {high:g}" if math.isfinite(high) else f"at least {low:g}"
             out_of_range = f"a limit of {self.limit:g} is out of range: {self.measure} is {span}"
             self._require(low <= self.limit <= high, out_of_range)
+
+    @property
+    def compares(self) -> bool:
+        """Whether the rule compares a value with the baseline's."""
+        return self.kind in ("max-drop", "non-inferior")
+
+    def check_testable(self) -> None:
+        """Reject a limit that a drop cannot be tested against: that of a geometric mean, unless it is 0."""
+        hint = "Use a mean, such as AP, a min rule, or max-drop without significant."
+        what = f"{self.measure} is a geometric mean, which cannot be tested for a drop of {self.limit:g}"
+        self._require(not self.limit or combination(self.measure) != "geometric", what, hint)
 
     def error(self, what: str, hint: str | None = None) -> KaratError:
         """An error in this rule, with its place."""
@@ -78,6 +96,7 @@ def rules_from_limits(
     min: Limits | None = None,  # noqa: A002  # what users write: assert_scores(scores, min=...)
     max: Limits | None = None,  # noqa: A002
     max_drop: Limits | None = None,
+    non_inferior: Limits | None = None,
 ) -> tuple[Rule, ...]:
     """Rules from limits by measure.
 
@@ -85,7 +104,8 @@ def rules_from_limits(
     ['min', 'max-drop']
     """
     rules: list[Rule] = []
-    for kind, name, limits in zip(KINDS, ("min", "max", "max_drop"), (min, max, max_drop), strict=True):
+    for kind, limits in zip(KINDS, (min, max, max_drop, non_inferior), strict=True):
+        name = kind.replace("-", "_")
         if limits is not None and not isinstance(limits, Mapping):
             hint = f'Write {name}={{"nDCG@10": 0.6}}.'
             raise KaratError(f"{shown(limits)} is not a mapping of measures to limits", where=name, hint=hint)
@@ -113,13 +133,7 @@ def parse_rules(kind: Kind, text: str) -> list[Rule]:
     """
     where = f"--{kind} {shown(text)}"
     hint = f"Write --{kind} MEASURE=LIMIT, for example --{kind} nDCG@10=0.6."
-    measure, equals, number = (part.strip() for part in text.rpartition("="))
-    require(measure and equals and number, "this is not of the form MEASURE=LIMIT", hint, where=where)
-    try:
-        limit = float(number)
-    except ValueError:
-        raise KaratError(f"{shown(number)} is not a number", where=where, hint=hint) from None
-    return rules_of(kind, measure, limit, where)
+    return rules_of(kind, *name_and_number(text, where, hint), where)
 
 
 def merge_rules(first: Sequence[Rule], later: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -135,9 +149,9 @@ def merge_rules(first: Sequence[Rule], later: Sequence[Rule]) -> tuple[Rule, ...
     return tuple((rules | {_kind_and_measure(rule): rule for rule in later}).values())
 
 
-def has_drops(rules: Iterable[Rule]) -> bool:
-    """Whether a rule needs a baseline."""
-    return any(rule.kind == "max-drop" for rule in rules)
+def need_baseline(rules: Iterable[Rule]) -> bool:
+    """Whether a rule compares with a baseline."""
+    return any(rule.compares for rule in rules)
 
 
 def check_unique(rules: Iterable[Rule]) -> None:
@@ -154,23 +168,27 @@ def check_unique(rules: Iterable[Rule]) -> None:
 
 
 def check_rules(rules: Sequence[Rule], has_baseline: bool) -> None:
-    """Reject a gate without rules, repeated rules, and a max-drop without a baseline."""
+    """Reject a gate without rules, repeated rules, and a comparison without a baseline."""
     hint = "Add --min nDCG@10=0.6, min={...} in Python, or [gate.min] in karat.toml."
     require(rules, "there are no rules", hint)
     check_unique(rules)
     for rule in rules:
-        if rule.kind == "max-drop" and not has_baseline:
+        if rule.compares and not has_baseline:
             hint = "Use the previous run, or its saved scores, as the baseline."
-            raise rule.error(f"a max-drop rule for {rule.measure} needs a baseline", hint)
+            raise rule.error(f"a {rule.kind} rule for {rule.measure} needs a baseline", hint)
 
 
 def check_drop_options(rules: Iterable[Rule], options: Mapping[str, Any]) -> None:
-    """Reject options of the comparison with a baseline if no rule compares with it."""
-    if has_drops(rules):
-        return
+    """Reject options of the comparison with a baseline that no rule uses, and drops that cannot be tested."""
+    rules = list(rules)
+    drops = [rule for rule in rules if rule.kind == "max-drop"]
     for name, default in _DROP_OPTIONS.items():
-        hint = f"Add a max-drop rule and a baseline, or leave {name} out."
-        require(options.get(name, default) == default, f"{name} has no effect without a max-drop rule", hint)
+        if not (drops if name == "significant" else need_baseline(rules)):
+            hint = f"Add a max-drop rule and a baseline, or leave {name} out."
+            kinds = "max-drop" if name == "significant" else "max-drop or non-inferior"
+            require(options.get(name, default) == default, f"{name} has no effect without a {kinds} rule", hint)
+    for rule in drops if options["significant"] else ():
+        rule.check_testable()
 
 
 def check_measures(rules: Iterable[Rule]) -> None:

@@ -46,10 +46,14 @@ def requirement(rule: Rule, baseline: str = "the baseline", *, higher_is_better:
     >>> drop = Rule("max-drop", "Unjudged@10", 0.01)
     >>> requirement(Rule("min", "AP", 0.3)), requirement(drop, "0.2000", higher_is_better=False)
     ('at least 0.3000', 'at most 0.0100 above 0.2000')
+    >>> requirement(Rule("non-inferior", "AP", 0.01))
+    'shown to be less than 0.0100 below the baseline'
     """
-    if rule.kind != "max-drop":
+    if not rule.compares:
         return f"at {'least' if rule.kind == 'min' else 'most'} {limit_text(rule)}"
     side = "below" if higher_is_better else "above"
+    if rule.kind == "non-inferior":
+        return f"shown to be less than {limit_text(rule)} {side} {baseline}"
     return f"at most {limit_text(rule)} {side} {baseline}" if rule.limit else f"not {side} {baseline}"
 
 
@@ -69,15 +73,14 @@ def change_text(rule: Rule, drop: float, *, higher_is_better: bool) -> str:
     return f"{'fell' if fell else 'rose'} by {size}"
 
 
-def p_value_text(p: float | None, correction: Correction, alpha: float) -> str:
-    """A p-value and its correction; an empty string for None.
+def p_value_text(p: float, correction: Correction, alpha: float, *, one_sided: bool = False) -> str:
+    """A p-value, its kind and its correction.
 
-    >>> p_value_text(0.0031, "holm", 0.05), p_value_text(1e-9, "none", 0.05)
-    ('p = 0.0031, Holm-corrected', 'p < 0.0001')
+    >>> p_value_text(0.0031, "holm", 0.05), p_value_text(1e-9, "none", 0.05, one_sided=True)
+    ('p = 0.0031, Holm-corrected', 'p < 0.0001, one-sided')
     """
-    if p is None:
-        return ""
-    return ", ".join([p_text(p, alpha, named=True), *([CORRECTED[correction]] if correction in CORRECTED else [])])
+    kinds = ["one-sided" if one_sided else "", CORRECTED.get(correction, "")]
+    return ", ".join(filter(None, [p_text(p, alpha, named=True), *kinds]))
 
 
 def _side(value: float, limit: float) -> int:

@@ -18,8 +18,8 @@ from karat.scores.query_bounds import QueryBounds
 def with_unknown(scores: Scores, rule: Rule, unknown: GateUnknown, *, is_baseline: bool = False) -> Scores:
     """The scores that a rule is checked with: as they are, or in the worst case.
 
-    For a `min` rule, that is the lowest value that missing labels allow, for a `max` rule the highest. For a `max-drop`
-    rule, it is the largest drop: from the best value of the baseline to the worst one of the run.
+    For a `min` rule, that is the lowest value that missing labels allow, for a `max` rule the highest. For a rule that
+    compares with a baseline, it is the largest drop: from the best value of the baseline to the worst one of the run.
     """
     name = rule.measure
     if unknown == "error" and (lacking := lacking_queries(scores, name)):
@@ -31,8 +31,8 @@ def with_unknown(scores: Scores, rule: Rule, unknown: GateUnknown, *, is_baselin
     if bounds is None:
         _check_complete(scores, rule)
         return scores
-    lowest = rule.kind == "min" or (rule.kind == "max-drop" and scores.higher_is_better(name) != is_baseline)
-    of_queries = (bounds.low, bounds.high) if rule.kind == "max-drop" else bounds.extremes
+    lowest = rule.kind == "min" or (rule.compares and scores.higher_is_better(name) != is_baseline)
+    of_queries = (bounds.low, bounds.high) if rule.compares else bounds.extremes
     return replace(scores, values={**scores.values, name: of_queries[0 if lowest else 1]})
 
 
@@ -64,13 +64,17 @@ def lacking_queries(scores: Scores, measure: str) -> int:
 
 def worst_case_note(rules: Iterable[Rule], systems: Sequence[Scores]) -> list[str]:
     """Which rules were checked with another value than that of the queries that have all labels."""
-    values = {"min": "the lowest", "max": "the highest", "max-drop": "the largest drop of"}
+    values = {"min": "the lowest", "max": "the highest"}
     texts = [
-        f"{values[rule.kind]} {rule.measure}"
+        f"{values.get(rule.kind, 'the largest drop of')} {rule.measure}"
         for rule in rules
-        if any(lacking_queries(each, rule.measure) for each in systems[: 2 if rule.kind == "max-drop" else 1])
+        if any(lacking_queries(each, rule.measure) for each in systems[: 2 if rule.compares else 1])
     ]
-    return [f"note: checked with {enumeration(texts, 'and')} that missing labels allow."] if texts else []
+    return (
+        [f"note: checked with {enumeration(list(dict.fromkeys(texts)), 'and')} that missing labels allow."]
+        if texts
+        else []
+    )
 
 
 def _check_complete(scores: Scores, rule: Rule) -> None:
