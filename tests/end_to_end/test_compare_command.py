@@ -135,6 +135,11 @@ def test_more_than_two_runs_are_compared_in_pairs_or_with_the_baseline(karat: Ka
         (("--correction", "bonferroni", "--family", "all", "-m", "RR"), "Bonferroni-corrected over 2 comparisons"),
         (("--level", "0.9"), "with 90% confidence intervals"),
         (("--detect", "0.02"), "Detecting a difference of 0.02 takes "),
+        (("--equivalence", "0.9"), " within ±0.9 (p "),
+        (
+            ("--equivalence", "RR=0.9", "-m", "RR"),
+            "equivalence: a difference within ±0.9 on RR, by two one-sided tests",
+        ),
     ],
 )
 def test_options_change_the_printed_result(karat: Karat, words: tuple[str, ...], message: str) -> None:

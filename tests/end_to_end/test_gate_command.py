@@ -92,6 +92,20 @@ def test_a_significant_gate_passes_noise_and_fails_real_drops(folder: Path, run:
     assert "fell by 0.4167, significantly more (p = 0.0002, one-sided)" in poor.stdout
 
 
+def test_a_non_inferior_rule_needs_evidence_to_pass(folder: Path, run: Run) -> None:
+    words = ["--baseline", "good.trec", "--non-inferior", "AP=0.3", "--level", "0.9"]
+    good, noisy, poor = (run("truth.qrels", name, *words) for name in ("good.trec", "noisy.trec", "poor.trec"))
+    assert [good.returncode, noisy.returncode, poor.returncode] == [0, 1, 1]
+    assert (
+        "passed    AP        1.0000   shown to be less than 0.3000 below 1.0000: unchanged (p = 0.0002" in good.stdout
+    )
+    assert "fell by 0.1667, not significant (p = 0.1" in noisy.stdout
+    assert "significant: p below 0.1, one-sided" in noisy.stdout
+    (folder / "karat.toml").write_text('[gate]\nbaseline = "good.trec"\n[gate.non-inferior]\nAP = 0.3\n')
+    assert run("truth.qrels", "good.trec").returncode == 0
+    assert run("truth.qrels", "poor.trec").returncode == 1
+
+
 def test_saved_scores_can_be_the_baseline_or_the_system(folder: Path, run: Run, saved: str) -> None:
     done = run("truth.qrels", "poor.trec", "--baseline", saved, "--max-drop", "AP=0.01", "--max-drop", "RR=0.6")
     assert done.returncode == 1

@@ -91,6 +91,13 @@ def test_the_options_of_a_comparison_are_used_and_shown() -> None:
     assert "permutations" not in options_of("report.html")
 
 
+def test_a_report_says_which_systems_are_equivalent() -> None:
+    run("report", TRUTH, OVERLAP, BM25, "-o", "report.html", "-m", "RR", "-m", "AP", "--equivalence", "AP=0.5")
+    page = html.unescape(Path("report.html").read_text("utf-8"))
+    assert "Shown to be equivalent on AP, within ±0.5: 1 of 1 pair of systems: bm25 and overlap." in page
+    assert options_of("report.html")["equivalence"] == "AP=0.5"
+
+
 def test_one_system_has_a_level_and_no_comparison() -> None:
     run("report", TRUTH, BM25, "-o", "report.html", "--level", "0.8")
     assert "Means with 80% confidence intervals" in Path("report.html").read_text("utf-8")

@@ -149,6 +149,15 @@ def test_few_unchanged_queries_are_not_enough_evidence() -> None:
     assert one.explanation.endswith("unchanged, not significant: one query is not enough for a test")
 
 
+def test_a_note_says_that_few_queries_differ() -> None:
+    rule, note = Rule("non-inferior", "AP", 0.02), "note: AP: 2 queries of 30 differ from the baseline; rare large"
+    for differing, noted in ((0, False), (2, True), (12, False)):
+        run, baseline = two(np.array([0.01] * differing + [0.0] * (30 - differing)))
+        found = gate(run, [rule], baseline)
+        assert found.passed
+        assert any(each.startswith(note) for each in found.notes) == noted
+
+
 def test_a_drop_of_the_limit_or_more_is_not_called_a_lack_of_evidence() -> None:
     for limit in (0.01, 0.03):
         outcome = checked(FALL, Rule("non-inferior", "AP", limit))

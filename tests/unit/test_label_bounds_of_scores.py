@@ -159,6 +159,10 @@ def test_the_worst_drop_is_from_the_best_of_the_baseline() -> None:
     (outcome,) = gate(SCORES.take([1, 0]), [drop], before, unknown="worst").outcomes
     assert (outcome.passed, outcome.value, outcome.baseline) == (False, 0.5, 0.75)
     assert gate(known, [drop], known, unknown="worst").passed
+    (outcome,) = gate(
+        SCORES.take([1, 0]), [Rule("non-inferior", "Faithfulness", 0.2)], before, unknown="worst"
+    ).outcomes
+    assert (outcome.passed, outcome.value, outcome.baseline) == (False, 0.5, 0.75)
 
 
 def _refusals(**refused: str) -> Scores:

@@ -13,6 +13,7 @@ from karat.comparison.differences import Pair, values_of
 from karat.comparison.margins import Claim, one_sided_tests
 from karat.comparison.power import Power
 from karat.comparison.sentences import p_text
+from karat.errors import plural
 from karat.gating import wording
 from karat.gating.outcomes import Outcome, WorstQuery
 from karat.gating.rules import Rule
@@ -22,6 +23,8 @@ from karat.scores.summary import cell_text
 from karat.stats import corrected
 
 WORST_QUERIES = 5
+# If fewer queries than this differ, the error rate of a test may be far from its level.
+_FEW_QUERIES = 10
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,18 @@ def check_drops(rules: Sequence[Rule], comparison: Comparison, significant: bool
         of_limits = significant or kind == "non-inferior"
         tests.update(zip(of_kind, _tests(of_kind, comparison, one_sided=of_limits), strict=True))
     return [_check(rule, comparison, tests[rule]) for rule in rules]
+
+
+def few_differences(outcomes: Sequence[Outcome], comparison: Comparison) -> list[str]:
+    """Notes on `non-inferior` rules that pass although few queries differ, so that rare losses may be missing."""
+    passed = [outcome.rule.measure for outcome in outcomes if outcome.rule.kind == "non-inferior" and outcome.passed]
+    powers = {name: comparison.power(name) for name in passed}
+    return [
+        f"note: {name}: {plural(power.nonzero, 'query')} of {power.queries:,} differ from the baseline;"
+        " rare large losses may be missing."
+        for name, power in powers.items()
+        if 0 < power.nonzero < _FEW_QUERIES
+    ]
 
 
 def _tests(rules: Sequence[Rule], comparison: Comparison, *, one_sided: bool) -> list[_Test]:

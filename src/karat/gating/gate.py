@@ -16,7 +16,7 @@ from karat.comparison.tables import TESTS
 from karat.errors import KaratError, plural, require, shown
 from karat.files.file_objects import FileSource
 from karat.gating import wording
-from karat.gating.drops import WORST_QUERIES, check_drops
+from karat.gating.drops import WORST_QUERIES, check_drops, few_differences
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
 from karat.gating.worst_case import with_largest_drop, with_unknown, worst_case_note
@@ -107,9 +107,11 @@ def gate(
         if unknown == "worst":
             systems["run"] = with_largest_drop(systems["run"], systems["baseline"], rule.measure)
     comparison = compare_uncorrected(method, systems, "baseline", dropped, with_intervals=False)
-    checked, compared = iter(values), iter(check_drops(drops, comparison, significant))
+    of_drops = check_drops(drops, comparison, significant)
+    checked, compared = iter(values), iter(of_drops)
     outcomes = (next(compared if rule.compares else checked) for rule in named)
     findings = [*notes({"run": used, "baseline": baseline.only(dropped)}), *worst, *map(note_line, comparison.notes)]
+    findings += few_differences(of_drops, comparison)
     tested = significant or any(rule.kind == "non-inferior" for rule in drops)
     level_note = [f"significant: p below {method.alpha:.2g}, one-sided, by {TESTS[method.test]}"] if tested else []
     return Gate(tuple(outcomes), (_query_count(used), *level_note, *findings))

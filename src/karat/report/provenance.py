@@ -110,5 +110,7 @@ def _method_options(subject: ReportSubject) -> dict[str, Any]:
         "baseline": "none: all pairs are compared" if subject.baseline is None else subject.names[subject.baseline],
         **{field.name: getattr(method, field.name) for field in fields(method) if field.name != "seed"},
     }
+    if isinstance(method.equivalence, Mapping):
+        options["equivalence"] = ", ".join(f"{measure}={margin:g}" for measure, margin in method.equivalence.items())
     unused = [] if method.test in ("randomization", "tukey") else ["permutations"]
     return {name: value for name, value in options.items() if value is not None and name not in unused}
