@@ -63,7 +63,7 @@ def test_gates_rarely_fail_or_pass_wrongly_and_comparisons_rarely_find_equivalen
         rules += [Rule("non-inferior", name, LIMIT) for name in run.measures]
         outcomes = gate(run, rules, baseline, significant=True, test=test, correction="none").outcomes
         method = choose_method(test, "none", equivalence=LIMIT)
-        compared = compare_uncorrected(method, {"a": baseline, "b": run}, "a", with_intervals=False)
+        compared = compare_uncorrected(method, {"a": baseline, "b": run}, "a")
         failed = sum(not each.passed for each in outcomes[:at_once])
         passed = sum(each.passed for each in outcomes[at_once:])
         wrong += [failed, passed, sum(map(compared.equivalent, compared.rows))]

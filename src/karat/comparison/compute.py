@@ -26,7 +26,7 @@ from karat.scores.intervals import CombinedValue, Interval, intervals
 from karat.stats import Criterion, corrected
 
 FEW_DIFFERING = 10
-"""if fewer queries differ, intervals of differences are too narrow for most distributions"""
+"""if fewer queries differ, intervals of differences are too narrow and tests far from their level, for most data"""
 
 
 def compare_with(
@@ -45,6 +45,13 @@ def compare_with(
     prepared = _prepare(method, systems, baseline, measures, sort)
     (comparison,) = _compare_together(method, [prepared], with_intervals=with_intervals)
     return comparison
+
+
+def compare_uncorrected(
+    method: Method, systems: Mapping[str, Scores], baseline: str | None = None, measures: Measures | None = None
+) -> Comparison:
+    """A comparison without intervals, whose p-values are not corrected."""
+    return _compare(method, _prepare(method, systems, baseline, measures), {}, 1, with_intervals=False)
 
 
 def compare_groups_of_queries(
@@ -96,12 +103,12 @@ def _compare_together(
         for pair in each.pairs
         if pair.n >= least and pair.is_testable(method.test)
     )
-    compared = [_compare(method, each, families, least, with_intervals) for each in prepared]
+    compared = [_compare(method, each, families, least, with_intervals=with_intervals) for each in prepared]
     return _correct_together(method, compared)
 
 
 def _compare(
-    method: Method, prepared: _Prepared, families: Mapping[str, int], least: int, with_intervals: bool
+    method: Method, prepared: _Prepared, families: Mapping[str, int], least: int, *, with_intervals: bool
 ) -> Comparison:
     """A comparison whose p-values are not corrected yet; `families` says how many comparisons each family has."""
     aligned, baseline, columns, pairs = prepared

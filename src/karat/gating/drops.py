@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from karat.comparison import Comparison, Method
-from karat.comparison.compute import strictest
+from karat.comparison.compute import FEW_DIFFERING, strictest
 from karat.comparison.differences import Pair, values_of
 from karat.comparison.margins import Claim, one_sided_tests
 from karat.comparison.power import Power
@@ -23,8 +23,6 @@ from karat.scores.summary import cell_text
 from karat.stats import corrected
 
 WORST_QUERIES = 5
-# If fewer queries than this differ, the error rate of a test may be far from its level.
-_FEW_QUERIES = 10
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def few_differences(outcomes: Sequence[Outcome], comparison: Comparison) -> list
         f"note: {name}: {plural(power.nonzero, 'query')} of {power.queries:,} differ from the baseline;"
         " rare large losses may be missing."
         for name, power in powers.items()
-        if 0 < power.nonzero < _FEW_QUERIES
+        if 0 < power.nonzero < FEW_DIFFERING
     ]
 
 

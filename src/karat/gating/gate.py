@@ -106,7 +106,7 @@ def gate(
         }
         if unknown == "worst":
             systems["run"] = with_largest_drop(systems["run"], systems["baseline"], rule.measure)
-    comparison = compare_uncorrected(method, systems, "baseline", dropped, with_intervals=False)
+    comparison = compare_uncorrected(method, systems, "baseline", dropped)
     of_drops = check_drops(drops, comparison, significant)
     checked, compared = iter(values), iter(of_drops)
     outcomes = (next(compared if rule.compares else checked) for rule in named)
