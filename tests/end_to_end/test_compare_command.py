@@ -204,7 +204,8 @@ def test_formats_for_programs_contain_every_number_to_the_last_digit(
     expected = compare({name: scores(folder, name, "P@10") for name in ("bm25", "bm25-rm3")}, test="t").rows
     assert [tuple(row) for row in rows] == [KEYS, KEYS]
     assert rows[0]["difference"] == rows[0]["p"] == rows[0]["baseline"] == ""
-    assert [float(rows[1][key]) for key in KEYS[3:-1]] == [getattr(expected[1], key) for key in KEYS[3:-1]]
+    numbers = [key for key in KEYS[3:-1] if key != "difference_interval"]
+    assert [float(rows[1][key]) for key in numbers] == [getattr(expected[1], key) for key in numbers]
     assert rows[1]["higher_is_better"] == "True"
 
 
@@ -264,10 +265,7 @@ def test_results_with_answers_can_be_compared(karat: Karat, folder: Path) -> Non
         name: evaluate_results(folder / f"{name}.jsonl", name=name).without_evidence() for name in ("old", "new")
     }
     assert found == compare(systems, "old").to_dict()
-    assert (
-        "new is significantly better than old on RR, by 0.500 [0.500, 0.500] (p = 0.0078, 8 queries)"
-        in found["sentences"]
-    )
+    assert "new is significantly better than old on RR, by 0.500 (p = 0.0078, 8 queries)" in found["sentences"]
     assert {"nDCG@10", "TokenF1"} <= {row["measure"] for row in found["rows"]}
 
 
@@ -452,7 +450,7 @@ def test_digits_and_the_order_of_the_runs_are_chosen(karat: Karat) -> None:
     assert [line.removeprefix("RR").split()[:2] for line in lines[2:5]] == [
         ["bm25-rm3", "0.67"], ["bm25", "0.55"], ["overlap", "0.40"],
     ]  # fmt: skip
-    assert "+0.11 [-0.0085, 0.25]" in lines[2].replace("-0.01,", "-0.0085,")
+    assert "+0.11 [-0.02, 0.25]" in lines[2]
     assert " 0.553$" in good(karat(*words, "--digits", "3", "--format", "latex"))
     assert "--digits applies to table" in refused(karat(*words, "--digits", "3", "--format", "csv"))
     assert "--sort 'AP' is not a measure of the scores" in refused(karat(*words, "--sort", "AP"))
