@@ -107,6 +107,13 @@ def test_values_that_are_not_in_the_range_of_their_measure_have_the_interval_of_
     assert of_values([1e200, 3.0, 4.0], "AP") is not None
 
 
+@pytest.mark.parametrize("level", [math.nextafter(0, 1), 0.95, math.nextafter(1, 0)])
+@pytest.mark.parametrize("values", [[1 - 1e-6, 1 + 1e-6], [-1e-6, 1e-6], [0.0, 1e-9], [0.0, 1.0], [1 + 1e-15] * 2])
+def test_values_at_the_ends_of_the_range_may_have_rounding_errors(values: list[float], level: float) -> None:
+    low, high = ends(values, level=level)
+    assert 0 <= low <= min(max(sum(values) / 2, 0.0), 1.0) <= high <= 1
+
+
 def test_the_interval_of_a_measure_without_a_range_is_wider_than_that_of_the_normal_distribution() -> None:
     values = np.random.default_rng(5).normal(100, 1, 8)
     scores = Scores(tuple(map(str, range(8))), {"latency": values})

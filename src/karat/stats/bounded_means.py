@@ -36,17 +36,17 @@ def bounded_interval(
     low, width = bounds[0], bounds[1] - bounds[0]
     if not math.isfinite(width):
         return None
-    share, spread = (mean - low) / width, variance / width / width
+    exact, spread = (mean - low) / width, variance / width / width
+    share = min(max(exact, 0.0), 1.0)
     largest = share * (1 - share)
-    if not (abs(share - 0.5) <= 0.5 + _TOLERANCE and spread <= largest * n / (n - 1) + _TOLERANCE):
+    if not (abs(exact - share) <= _TOLERANCE and spread <= largest * n / (n - 1) + _TOLERANCE):
         return None
-    share = min(max(share, 0.0), 1.0)
     square = critical_value(n - 1, 1 - level) ** 2
     if spread <= ROUNDING**2:
         others = square / (n + square)
         ends = share - others * share, share + others * (1 - share)
     else:
-        ratio = min(1.0, spread / largest)
+        ratio = min(1.0, spread / largest) if largest else 1.0
         away = n * min(part / (part + ratio * (1 - part)) for part in (share, 1 - share))
         ratio += (1 - ratio) * min(1.0, math.exp(1 - away))
         errors = square * ratio / n
@@ -56,4 +56,6 @@ def bounded_interval(
 
 def _lower(share: float, errors: float) -> float:
     """The smaller of both μ with (share - μ)² = errors μ (1 - μ), without cancellation."""
+    if share == 0:
+        return 0.0
     return share**2 / (share + errors / 2 + math.sqrt(errors * share * (1 - share) + errors**2 / 4))
