@@ -75,6 +75,8 @@ def test_kappa_without_an_interval() -> None:
     same, one = np.zeros(3, np.int64), np.array([0, 0, 1])
     assert kappas(np.arange(3), same, same, np.arange(2.0))[0] == Kappa(None, None)
     assert kappas(same, one, one, np.arange(2.0))[0] == Kappa(1.0, None)  # one query
+    four = np.array([0, 1, 0, 1])
+    assert kappas(np.arange(4), four, four, np.arange(2.0))[0] == Kappa(1.0, None)  # all labels agree
     assert kappas(np.arange(3), one, one, np.arange(2.0))[0] == Kappa(1.0, None)  # undefined without the last query
 
 
