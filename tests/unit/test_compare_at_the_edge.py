@@ -331,7 +331,7 @@ def test_columns_with_the_same_nulls_are_resampled_together(monkeypatch: pytest.
     monkeypatch.setattr("karat.scores.intervals.bootstrap_means", counted)
     values = np.random.default_rng(14).random((6, 30))
     values[:, :3] = np.nan
-    compare({str(at): scores_of(column) for at, column in enumerate(values)}, test="t")
+    compare({str(at): scores_of(column) for at, column in enumerate(values)}, test="bootstrap")
     assert drawn == [(27, 6)]
 
 
