@@ -128,6 +128,8 @@ CALLS: dict[str, Call] = {
     "baseline": lambda x: karat.compare(SYSTEMS, x),
     "force": lambda x: karat.compare(SYSTEMS, force=x),
     "detect": lambda x: karat.compare(SYSTEMS, detect=x),
+    "equivalence": lambda x: karat.compare(SYSTEMS, equivalence=x),
+    "the margin of a measure": lambda x: karat.compare(SYSTEMS, equivalence={"AP": x}),
     "system": lambda x: COMPARISON.row("AP", x),
     "n": lambda x: COMPARISON.diff("AP", x if x is not WRONG["5,000 digits"] else -1),
     "losses": lambda x: COMPARISON.diff("AP", losses=x),
