@@ -61,14 +61,16 @@ def sorted_set(values: Set[Any]) -> list[Any]:
 
 def check_text(name: str, value: object) -> str:
     """An argument that must be a text."""
-    require(isinstance(value, str), f"{name} must be text, not {shown(value)}")
+    if not isinstance(value, str):
+        raise KaratError(f"{name} must be text, not {shown(value)}")
     return str.__str__(value)
 
 
 def check_switch(name: str, value: Any) -> bool:
     """An argument that must be True or False, which may also be written 1 or 0."""
     switch = _scalar(value)
-    require(isinstance(switch, int) and switch in (0, 1), f"{name}={shown(value)} is neither True nor False")
+    if not isinstance(switch, int) or switch not in (0, 1):
+        raise KaratError(f"{name}={shown(value)} is neither True nor False")
     return bool(switch)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from karat.arguments import check_text
@@ -116,11 +117,19 @@ class Measure:
         require(valid, "a measure is created by its name", 'Write karat.parse("nDCG@10").')
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         at = self.definition.at
-        cutoff = dict(self.settings).get(at) if at else None
+        cutoff = self._values.get(at) if at else None
         return format_name(
             self.name, [(key, value) for key, value in self.settings if key != at or cutoff is None], cutoff
         )
+
+    @cached_property
+    def _values(self) -> dict[str, Value]:
+        return dict(self.settings)
 
     def __repr__(self) -> str:
         return f"Measure({str(self)!r})"
@@ -150,14 +159,14 @@ class Measure:
     @property
     def cutoff(self) -> int | None:
         """The rank of the cut-off, or None if the measure reads all ranks."""
-        k = dict(self.settings).get("k")
+        k = self._values.get("k")
         return k if isinstance(k, int) else None
 
     def get(self, parameter: str) -> Value:
         """The value of a parameter, set or default; None if the measure does not have this parameter."""
         known = self.definition.parameters.get(check_text("parameter", parameter))
         default = None if known is None or known.default is REQUIRED else known.default
-        return dict(self.settings).get(parameter, default)
+        return self._values.get(parameter, default)
 
     @property
     def unjudged(self) -> Effect | None:
@@ -166,14 +175,20 @@ class Measure:
 
     def check(self) -> Measure:
         """This measure, or an error if a required parameter is missing or parameters conflict."""
+        _ = self._arguments
+        return self
+
+    @cached_property
+    def _arguments(self) -> Mapping[str, Any]:
+        """The settings, once they are known to be complete and without conflict."""
         for parameter in self.definition.parameters.values():
-            if parameter.default is REQUIRED and parameter.name not in dict(self.settings):
+            if parameter.default is REQUIRED and parameter.name not in self._values:
                 at = parameter.name == self.definition.at
                 example = f"{self.name}@{self.definition.example_at}" if at else f"{parameter.name}=..."
                 raise KaratError(f"{self.name} needs {'a cut-off' if at else parameter.name}", hint=f"Write {example}.")
         conflict = self.definition.conflict(self)
         require(not conflict, f"{self}: {conflict}")
-        return self
+        return self._values
 
     def compute(self, data: Data) -> NDArray[np.float64]:
         """One value per query; NaN for a value that is null."""
@@ -181,17 +196,17 @@ class Measure:
 
         takes = self.definition.takes
         kind = getattr(data, "kind", None)
-        given = _INPUT[kind] if isinstance(kind, str) and kind in _INPUT else shown(data)
-        require(takes == kind, f"{self.name} reads {_INPUT[takes]}, but was given {given}")
-        settings: dict[str, Any] = dict(self.check().settings)
-        if self.definition.parameters.get(JUDGED_ONLY.name) == JUDGED_ONLY and settings.pop(JUDGED_ONLY.name, False):
+        if takes != kind:
+            given = _INPUT[kind] if isinstance(kind, str) and kind in _INPUT else shown(data)
+            raise KaratError(f"{self.name} reads {_INPUT[takes]}, but was given {given}")
+        settings = dict(self._arguments)
+        is_set = JUDGED_ONLY.name in settings and self.definition.parameters[JUDGED_ONLY.name] == JUDGED_ONLY
+        if is_set and settings.pop(JUDGED_ONLY.name):
             data = data.judged_only  # type: ignore[attr-defined]  # only measures of a Judged have this parameter
         values = np.asarray(self.definition.function(data, **settings), np.float64)
-        require(
-            values.shape == (len(data.queries),),
-            f"{self} returned an array of shape {values.shape} for {plural(len(data.queries), 'query')}",
-            "A measure must return one value per query.",
-        )
+        if values.shape != (len(data.queries),):
+            what = f"{self} returned an array of shape {values.shape} for {plural(len(data.queries), 'query')}"
+            raise KaratError(what, hint="A measure must return one value per query.")
         return values
 
 

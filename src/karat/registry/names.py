@@ -74,10 +74,9 @@ def parse_name(text: str) -> ParsedName:
 
 def check_length(text: str) -> None:
     """Refuse a name that is too long to be one: names may come from files, and are compared and printed."""
-    require(
-        len(text) <= LONGEST_NAME,
-        f"{shown(text)} has {len(text):,} characters: a name has at most {LONGEST_NAME:,}, parameters included",
-    )
+    if len(text) > LONGEST_NAME:
+        what = f"{shown(text)} has {len(text):,} characters: a name has at most {LONGEST_NAME:,}, parameters included"
+        raise KaratError(what)
 
 
 def format_name(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Value = None) -> str:

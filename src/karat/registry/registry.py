@@ -138,10 +138,13 @@ def parse(text: str | IrMeasure, subject: Subject = "documents") -> Measure:
     text = by_name(text)
     if not isinstance(text, str):
         raise KaratError(f"{shown(text)} is not the name of a measure")
-    require(
-        isinstance(subject, str) and subject in _aliases,
-        f"subject={shown(subject)} is not one of {', '.join(_aliases)}",
-    )
+    if not isinstance(subject, str) or subject not in _aliases:
+        raise KaratError(f"subject={shown(subject)} is not one of {', '.join(_aliases)}")
+    return _parse_known(str.__str__(text), subject)
+
+
+@lru_cache(maxsize=1024)  # a program that evaluates again and again names the same measures each time
+def _parse_known(text: str, subject: Subject) -> Measure:
     check_single(text)
     found = _parse(text, subject)
     if found is None:
@@ -317,6 +320,7 @@ def add_definition(definition: Definition) -> None:
             require(owner == name, f"{name} is an alias of {owner}", rename)
     _definitions[name] = definition
     own_aliases.update(aliases)
+    _parse_known.cache_clear()
     _known_meanings.cache_clear()
 
 

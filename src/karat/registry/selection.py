@@ -77,7 +77,8 @@ def listed_measures(measures: Measures) -> list[str | Measure]:
     listed: list[str | Measure] = []
     for each in given_measures(measures):
         names = [each] if isinstance(each, Measure) else expand_names(each)
-        require(names, f"{shown(each)} is not a measure", _HINT)
+        if not names:
+            raise KaratError(f"{shown(each)} is not a measure", hint=_HINT)
         listed += names
     return listed
 
@@ -91,7 +92,8 @@ def given_measures(measures: Measures) -> list[str | Measure]:
         raise KaratError(f"{shown(given)} is not a measure", hint=_HINT)
     listed = list(map(by_name, given))
     for each in listed:
-        require(isinstance(each, str | Measure), f"{shown(each)} is not a measure", _HINT)
+        if not isinstance(each, str | Measure):
+            raise KaratError(f"{shown(each)} is not a measure", hint=_HINT)
     # A set of texts has another order in each process.
     return sorted(listed, key=str) if isinstance(measures, set | frozenset) else listed
 
@@ -108,8 +110,9 @@ def of_subject(measures: Selection, subject: Subject) -> Selection:
 
 def reject_without_labels(measure: Measure) -> None:
     """Reject a measure that needs labels, where there are none."""
-    what = f"{measure} is computed from labels of answers, and there are none"
-    require(not measure.needs_labels, what, _USE_INSTEAD["verdicts"])
+    if measure.needs_labels:
+        what = f"{measure} is computed from labels of answers, and there are none"
+        raise KaratError(what, hint=_USE_INSTEAD["verdicts"])
 
 
 def _select(named: str | Measure, rel: float | None, subjects: Collection[Subject]) -> Measure:
@@ -117,17 +120,20 @@ def _select(named: str | Measure, rel: float | None, subjects: Collection[Subjec
     subject = subject_of(measure)
     if "verdicts" not in subjects:
         reject_without_labels(measure)
-    hint = _USE_INSTEAD[subject]
-    if subject == "verdicts":  # one that needs no labels
-        hint = "Use evaluate_results (`karat evaluate results.jsonl`)."
-    what = "generated answers" if subject == "verdicts" else subject
-    require(subject in subjects, f"{measure} measures {what}, not {' and '.join(subjects)}", hint)
+    if subject not in subjects:
+        hint = _USE_INSTEAD[subject]
+        if subject == "verdicts":  # one that needs no labels
+            hint = "Use evaluate_results (`karat evaluate results.jsonl`)."
+        what = "generated answers" if subject == "verdicts" else subject
+        raise KaratError(f"{measure} measures {what}, not {' and '.join(subjects)}", hint=hint)
+    if rel is None:
+        return measure
     # `AP(rel=1)` is the measure AP, because defaults are left out of the settings, but its name sets rel.
     sets_rel = "rel" in dict(measure.settings) or (isinstance(named, str) and "rel" in parse_name(named).parameters)
     parameter = measure.definition.parameters.get("rel")
     # In graded measures, `rel` has another meaning, and its default is not 1.
     is_threshold = parameter is not None and parameter.default == 1
-    return measure(rel=rel) if rel is not None and is_threshold and not sets_rel else measure
+    return measure(rel=rel) if is_threshold and not sets_rel else measure
 
 
 def _parse_for(name: str, subjects: Collection[Subject]) -> Measure:
