@@ -12,6 +12,7 @@ Code that makes a Judged knows nothing about measures, and measures know nothing
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
@@ -90,9 +91,18 @@ class Judged:
 
     def relevant(self, rel: float) -> Ints:
         """How many judged documents of each query have at least this grade."""
-        wanted = self.gold_grade >= rel
-        # Often all of them are relevant: then they are counted already.
-        return np.diff(self.gold_offsets) if wanted.all() else self._per_query(self.gold_query[wanted])
+        counts = self._relevant.get(rel)
+        if counts is None:
+            wanted = self.gold_grade >= rel
+            # Often all of them are relevant: then they are counted already.
+            counts = np.diff(self.gold_offsets) if wanted.all() else self._per_query(self.gold_query[wanted])
+            self._relevant[rel] = _read_only(counts)
+        return counts
+
+    @cached_property
+    def _relevant(self) -> dict[float, Ints]:
+        """What `relevant` returned: most measures of an evaluation ask for the same grade."""
+        return {}
 
     def nonrelevant(self, rel: float) -> Ints:
         """How many documents of each query were judged not relevant; a negative grade means not judged."""
@@ -100,11 +110,11 @@ class Judged:
 
     def found(self, k: int | None, rel: float) -> Ints:
         """How many distinct relevant documents are in the top k (the raw view: every pair counts)."""
+        if self._one_to_one:
+            return self.by_gold.graded(rel).count(k)
         wanted = self.hit_grade >= rel
         if k is not None:
             wanted &= self.hit_rank <= k
-        if self._one_to_one:
-            return self._per_query(self.hit_query[wanted])
         return self._per_query(self.gold_query[distinct(self.hit_gold[wanted])])
 
     def depth(self, k: int | None) -> Ints:
@@ -119,7 +129,7 @@ class Judged:
     def by_gold(self) -> View:
         """From the top, each rank is credited with its gold document of the largest grade that is not yet credited."""
         if self._one_to_one:
-            return self._rows(slice(None))
+            return self._all_hits
         if self._one_gold_a_rank:
             # Rows are in rank order, and `unique` keeps the first row of each gold document.
             return self._rows(np.sort(np.unique(self.hit_gold, return_index=True)[1]))
@@ -129,7 +139,7 @@ class Judged:
     def by_rank(self) -> View:
         """Each rank with a judged document is credited once, with its largest grade."""
         if self._one_gold_a_rank:
-            return self._rows(slice(None))
+            return self._all_hits
         order = np.lexsort((-self.hit_grade, self.hit_rank, self.hit_query))
         query, rank = self.hit_query[order], self.hit_rank[order]
         first = np.r_[True, (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])]
@@ -186,6 +196,10 @@ class Judged:
         )
 
     @cached_property
+    def _all_hits(self) -> View:
+        return View(len(self.queries), self.hit_query, self.hit_rank, self.hit_grade)
+
+    @cached_property
     def _one_gold_a_rank(self) -> bool:
         query, rank = self.hit_query, self.hit_rank
         return not bool(((query[1:] == query[:-1]) & (rank[1:] == rank[:-1])).any())
@@ -209,7 +223,7 @@ class Judged:
                 last_rank = (queries[row], ranks[row])
         return np.asarray(rows, np.int64)
 
-    def _rows(self, rows: slice | Ints) -> View:
+    def _rows(self, rows: Ints) -> View:
         return View(len(self.queries), self.hit_query[rows], self.hit_rank[rows], self.hit_grade[rows])
 
     def _per_query(self, query: Ints) -> Ints:
@@ -225,7 +239,10 @@ class Pool(Judged):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Ranks with their grades, at most one row per query and rank, ordered by query and rank."""
+    """Ranks with their grades, at most one row per query and rank, ordered by query and rank.
+
+    What measures that differ only by their cut-offs have in common is computed once.
+    """
 
     n: int
     query: Ints
@@ -234,27 +251,73 @@ class View:
 
     def top(self, k: int | None) -> View:
         """The rows of the first k ranks."""
+        k = self._cutoff(k)
         return self if k is None else self.where(self.rank <= k)
 
     def graded(self, rel: float) -> View:
         """The rows with at least this grade."""
-        return self.where(self.grade >= rel)
+        if rel not in self._graded:
+            view = self.where(self.grade >= rel)
+            self._graded[rel] = None if view is self else view  # a cycle would keep it in memory for longer
+        return self._graded[rel] or self
 
     def where(self, rows: Bools) -> View:
         return self if rows.all() else View(self.n, self.query[rows], self.rank[rows], self.grade[rows])
 
-    def count(self) -> Ints:
-        """How many rows each query has."""
-        return np.bincount(self.query, minlength=self.n)
+    def count(self, k: int | None = None) -> Ints:
+        """How many rows each query has in the first k ranks."""
+        k = self._cutoff(k)
+        if k not in self._counts:
+            query = self.query if k is None else self.query[self.rank <= k]
+            self._counts[k] = _read_only(np.bincount(query, minlength=self.n))
+        return self._counts[k]
 
-    def sum(self, values: Floats) -> Floats:
-        """The sum of a value per row, for each query, taken in rank order."""
-        total: Floats = np.bincount(self.query, weights=values, minlength=self.n)  # type: ignore[assignment]  # the stubs ignore weights
+    def sum(self, values: Floats, k: int | None = None) -> Floats:
+        """The sum of a value per row, for each query, taken in rank order down to rank k."""
+        query, k = self.query, self._cutoff(k)
+        if k is not None:
+            rows = self.rank <= k
+            query, values = query[rows], values[rows]
+        total: Floats = np.bincount(query, weights=values, minlength=self.n)  # type: ignore[assignment]  # the stubs ignore weights
         return total
 
     def place(self) -> Ints:
         """The position of each row among the rows of its query, from 1."""
-        return place_in_query(self.query)
+        return self._place
+
+    def precision(self) -> Floats:
+        """The share of the ranks down to each row that have a row."""
+        return self.once("precision", lambda: self.place() / self.rank)
+
+    def once(self, key: Hashable, compute: Callable[[], Floats]) -> Floats:
+        """One value per row, computed when it is first asked for: measures that differ by their cut-offs share it."""
+        if key not in self._shared:
+            self._shared[key] = _read_only(compute())
+        return self._shared[key]
+
+    def _cutoff(self, k: int | None) -> int | None:
+        """The cut-off, or None if no row is below it."""
+        return None if k is None or k >= self._last_rank else k
+
+    @cached_property
+    def _last_rank(self) -> int:
+        return int(self.rank.max(initial=0))
+
+    @cached_property
+    def _place(self) -> Ints:
+        return _read_only(place_in_query(self.query))
+
+    @cached_property
+    def _graded(self) -> dict[float, View | None]:
+        return {}
+
+    @cached_property
+    def _counts(self) -> dict[int | None, Ints]:
+        return {}
+
+    @cached_property
+    def _shared(self) -> dict[Hashable, Floats]:
+        return {}
 
     def above(self, rows: Bools) -> Ints:
         """How many of these rows are above each row, in its query."""
@@ -282,6 +345,12 @@ class View:
             rows = by_place[start:stop]
             product[rows] = product[rows - 1] * factors[rows - 1]
         return product
+
+
+def _read_only(values: NDArray[Number]) -> NDArray[Number]:
+    """The same array, which several measures read and none may change."""
+    values.setflags(write=False)
+    return values
 
 
 def _are_sorted(query: Ints, rank: Ints, gold: Ints) -> bool:

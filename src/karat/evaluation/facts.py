@@ -187,7 +187,7 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> dict[int | None, S
     shares: dict[int | None, Share] = {}
     for k in cutoffs or (None,):
         retrieved = int(judged.depth(k).sum())
-        shares[k] = Share(retrieved - int(known.top(k).count().sum()), retrieved)
+        shares[k] = Share(retrieved - int(known.count(k).sum()), retrieved)
     return shares
 
 

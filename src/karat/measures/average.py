@@ -58,10 +58,10 @@ def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "releva
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["AP"])["AP"]
     0.8333333333333333
     """
-    hits = judged.view(credit).graded(rel).top(k)
-    total = hits.sum(hits.place() / hits.rank)
+    hits = judged.view(credit).graded(rel)
+    total = hits.sum(hits.precision(), k)
     if norm == "found":
-        return share(total, hits.count())
+        return share(total, hits.count(k))
     relevant = judged.relevant(rel)
     return share(total, np.minimum(relevant, k) if norm == "min" and k is not None else relevant)
 

@@ -26,7 +26,7 @@ def JudgedShare(judged: Judged, *, k: K | None = None) -> Floats:
     >>> evaluate({"q": {"a": 1, "x": 0}}, {"q": ["a", "x", "y", "z"]}, ["Judged@10"])["Judged@10"]
     0.5
     """
-    return share(judged.by_rank.graded(0).top(k).count(), judged.depth(k))
+    return share(judged.by_rank.graded(0).count(k), judged.depth(k))
 
 
 @register(
@@ -44,7 +44,7 @@ def UnjudgedShare(judged: Judged, *, k: K) -> Floats:
     >>> evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, ["Unjudged@4"])["Unjudged@4"]
     0.75
     """
-    return (judged.depth(k) - judged.by_rank.graded(0).top(k).count()) / k
+    return (judged.depth(k) - judged.by_rank.graded(0).count(k)) / k
 
 
 @register(

@@ -289,11 +289,11 @@ def _with_gains(judged: Judged, gains: Mapping[float, float], rel: float) -> Jud
 
 
 def _discounted(view: View, k: int | None, gain: str, discount: str, rel: float) -> Floats:
-    view = view.top(k)
     with np.errstate(over="ignore"):
-        total = view.sum(_gain(view.grade, gain, rel) / _divisor(view.rank, discount))
+        terms = view.once((gain, discount, rel), lambda: _gain(view.grade, gain, rel) / _divisor(view.rank, discount))
+        total = view.sum(terms, k)
     if not np.isfinite(total).all():
-        largest = view.grade.max()
+        largest = view.top(k).grade.max()
         raise KaratError(f"the largest grade, {largest:g}, is too large for gain={gain}", hint="Scale the grades.")
     return total
 

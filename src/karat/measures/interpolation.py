@@ -103,8 +103,7 @@ def IPrec(
     0.6666666666666666
     """
     hits = judged.by_gold.graded(rel)
-    place = hits.place()
-    reached = place >= _needed(recall, judged.relevant(rel))[hits.query]
+    reached = hits.place() >= _needed(recall, judged.relevant(rel))[hits.query]
     best = np.zeros(hits.n)
-    np.maximum.at(best, hits.query[reached], place[reached] / hits.rank[reached])
+    np.maximum.at(best, hits.query[reached], hits.precision()[reached])
     return best

@@ -24,7 +24,7 @@ def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["P@2"])["P@2"]
     0.5
     """
-    return judged.by_rank.graded(rel).top(k).count() / k
+    return judged.by_rank.graded(rel).count(k) / k
 
 
 def _r_precisions(gradings: Gradings, *, rel: float = 1) -> Floats:
@@ -69,4 +69,4 @@ def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x"]}, ["relative_P@10"])["relative_P@10"]
     0.5
     """
-    return share(judged.by_gold.graded(rel).top(k).count(), np.minimum(judged.relevant(rel), k))
+    return share(judged.by_gold.graded(rel).count(k), np.minimum(judged.relevant(rel), k))

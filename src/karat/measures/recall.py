@@ -86,7 +86,7 @@ def F(judged: Judged, *, k: K | None = None, beta: Beta = 1, rel: Rel = 1) -> Fl
     0.5
     """
     whole = judged.retrieved if k is None else k
-    precision = share(judged.by_rank.graded(rel).top(k).count(), whole)
+    precision = share(judged.by_rank.graded(rel).count(k), whole)
     recall = share(judged.found(k, rel), judged.relevant(rel))
     weight = min(beta * beta, _LARGEST_WEIGHT)
     return share((1 + weight) * precision * recall, weight * precision + recall)

@@ -26,9 +26,9 @@ def RR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     >>> evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"])["RR"]
     0.5
     """
-    hits = judged.by_gold.graded(rel).top(k)
+    hits = judged.by_gold.graded(rel)
     first = hits.place() == 1
-    return hits.sum(np.where(first, 1 / hits.rank, 0.0))
+    return hits.sum(np.where(first, 1 / hits.rank, 0.0), k)
 
 
 @register(

@@ -171,7 +171,7 @@ def _unjudged(subject: ReportSubject) -> list[tuple[float | None, list[int] | No
             continue
         judged = evidence.judged
         depth = judged.depth(subject.cutoff)
-        unjudged = depth - judged.by_rank.graded(0).top(subject.cutoff).count()
+        unjudged = depth - judged.by_rank.graded(0).count(subject.cutoff)
         counts = [0] * len(subject.queries)
         for query, count in zip(judged.queries, unjudged.tolist(), strict=True):
             if (place := subject.places.get(query)) is not None:
