@@ -100,14 +100,15 @@ def check_names(name: str, value: object, example: str) -> list[str]:
         raise KaratError(f"{name}={shown(value)} is not a list of names", hint=hint)
     names = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]  # just checked
     for each in names:
-        require(isinstance(each, str), f"{name} contains {shown(each)}, which is not a name", hint)
+        if not isinstance(each, str):
+            raise KaratError(f"{name} contains {shown(each)}, which is not a name", hint=hint)
     return names
 
 
 def check_mapping(name: str, value: object, example: str) -> None:
     """An argument that must be a mapping of names to names, or None."""
-    valid = value is None or isinstance(value, Mapping)
-    require(valid, f"{name}={shown(value)} is not a mapping of names to names", f"Pass {name}={example}.")
+    if value is not None and not isinstance(value, Mapping):
+        raise KaratError(f"{name}={shown(value)} is not a mapping of names to names", hint=f"Pass {name}={example}.")
 
 
 def check_path(value: object, name: str = "path") -> str:

@@ -13,10 +13,10 @@ Code that makes a Judged knows nothing about measures, and measures know nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Number = TypeVar("Number", np.int64, np.float64)
+Known = TypeVar("Known")
 Credit = Literal["gold", "rank"]
 
 
@@ -48,6 +49,7 @@ class Judged:
     hit_gold: Ints
     gold_grade: Floats
     gold_offsets: Ints
+    _relevant: dict[float, Ints] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_hits(
@@ -79,30 +81,28 @@ class Judged:
         )
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
     @cached_property
+    def golds(self) -> Ints:
+        """How many judged documents each query has."""
+        return _read_only(self.gold_offsets[1:] - self.gold_offsets[:-1])
+
+    @cached_property
     def gold_query(self) -> Ints:
         """The query of each judged document."""
-        return np.repeat(np.arange(len(self.queries)), np.diff(self.gold_offsets))
+        return np.arange(len(self.queries)).repeat(self.golds)
 
     def relevant(self, rel: float) -> Ints:
         """How many judged documents of each query have at least this grade."""
-        counts = self._relevant.get(rel)
-        if counts is None:
+        if rel not in self._relevant:
             wanted = self.gold_grade >= rel
             # Often all of them are relevant: then they are counted already.
-            counts = np.diff(self.gold_offsets) if wanted.all() else self._per_query(self.gold_query[wanted])
+            counts = self.golds if wanted.all() else self._per_query(self.gold_query[wanted])
             self._relevant[rel] = _read_only(counts)
-        return counts
-
-    @cached_property
-    def _relevant(self) -> dict[float, Ints]:
-        """What `relevant` returned: most measures of an evaluation ask for the same grade."""
-        return {}
+        return self._relevant[rel]
 
     def nonrelevant(self, rel: float) -> Ints:
         """How many documents of each query were judged not relevant; a negative grade means not judged."""
@@ -192,7 +192,7 @@ class Judged:
             hit_grade=self.hit_grade[hit],
             hit_gold=new_gold[self.hit_gold[hit]],
             gold_grade=self.gold_grade[gold],
-            gold_offsets=np.r_[0, np.cumsum(np.diff(self.gold_offsets)[keep])],
+            gold_offsets=np.r_[0, np.cumsum(self.golds[keep])],
         )
 
     @cached_property
@@ -248,6 +248,7 @@ class View:
     query: Ints
     rank: Ints
     grade: Floats
+    _known: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def top(self, k: int | None) -> View:
         """The rows of the first k ranks."""
@@ -256,10 +257,12 @@ class View:
 
     def graded(self, rel: float) -> View:
         """The rows with at least this grade."""
-        if rel not in self._graded:
+
+        def some() -> View | None:
             view = self.where(self.grade >= rel)
-            self._graded[rel] = None if view is self else view  # a cycle would keep it in memory for longer
-        return self._graded[rel] or self
+            return None if view is self else view  # a cycle would keep it in memory for longer
+
+        return self.once(("graded", rel), some) or self
 
     def where(self, rows: Bools) -> View:
         return self if rows.all() else View(self.n, self.query[rows], self.rank[rows], self.grade[rows])
@@ -267,10 +270,12 @@ class View:
     def count(self, k: int | None = None) -> Ints:
         """How many rows each query has in the first k ranks."""
         k = self._cutoff(k)
-        if k not in self._counts:
+
+        def counts() -> Ints:
             query = self.query if k is None else self.query[self.rank <= k]
-            self._counts[k] = _read_only(np.bincount(query, minlength=self.n))
-        return self._counts[k]
+            return np.bincount(query, minlength=self.n)
+
+        return self.once(("count", k), counts)
 
     def sum(self, values: Floats, k: int | None = None) -> Floats:
         """The sum of a value per row, for each query, taken in rank order down to rank k."""
@@ -283,41 +288,23 @@ class View:
 
     def place(self) -> Ints:
         """The position of each row among the rows of its query, from 1."""
-        return self._place
+        return self.once("place", lambda: place_in_query(self.query))
 
     def precision(self) -> Floats:
         """The share of the ranks down to each row that have a row."""
         return self.once("precision", lambda: self.place() / self.rank)
 
-    def once(self, key: Hashable, compute: Callable[[], Floats]) -> Floats:
-        """One value per row, computed when it is first asked for: measures that differ by their cut-offs share it."""
-        if key not in self._shared:
-            self._shared[key] = _read_only(compute())
-        return self._shared[key]
+    def once(self, key: Hashable, compute: Callable[[], Known]) -> Known:
+        """What `compute` returns, computed when it is first asked for; an array that nobody can change."""
+        if key not in self._known:
+            value = compute()
+            self._known[key] = _read_only(value) if isinstance(value, np.ndarray) else value
+        known: Known = self._known[key]
+        return known
 
     def _cutoff(self, k: int | None) -> int | None:
         """The cut-off, or None if no row is below it."""
-        return None if k is None or k >= self._last_rank else k
-
-    @cached_property
-    def _last_rank(self) -> int:
-        return int(self.rank.max(initial=0))
-
-    @cached_property
-    def _place(self) -> Ints:
-        return _read_only(place_in_query(self.query))
-
-    @cached_property
-    def _graded(self) -> dict[float, View | None]:
-        return {}
-
-    @cached_property
-    def _counts(self) -> dict[int | None, Ints]:
-        return {}
-
-    @cached_property
-    def _shared(self) -> dict[Hashable, Floats]:
-        return {}
+        return None if k is None or k >= self.once("last rank", lambda: self.rank.max(initial=0)) else k
 
     def above(self, rows: Bools) -> Ints:
         """How many of these rows are above each row, in its query."""
@@ -366,20 +353,27 @@ def _are_sorted(query: Ints, rank: Ints, gold: Ints) -> bool:
 def distinct(values: NDArray[Number]) -> NDArray[Number]:
     """The distinct values in ascending order: np.unique, which would load numpy.ma."""
     ascending: NDArray[Number] = np.sort(values)
-    is_first = np.ones(len(ascending), bool)
-    is_first[1:] = ascending[1:] != ascending[:-1]
-    return ascending[is_first]
+    return ascending[stretches(ascending)[:-1]]
+
+
+def stretches(values: NDArray[Any]) -> Ints:
+    """Where each stretch of equal values begins, and at the end the number of values."""
+    is_bound = np.ones(len(values) + 1, bool)
+    is_bound[1:-1] = values[1:] != values[:-1]
+    return is_bound.nonzero()[0]
 
 
 def place_in_query(query: Ints) -> Ints:
     """1, 2, 3, … within each run of equal values of a sorted array."""
-    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]]) if len(query) else query
-    return np.arange(1, len(query) + 1) - np.repeat(starts, np.diff(np.r_[starts, len(query)]))
+    bounds = stretches(query)
+    starts: Ints = bounds[:-1].repeat(bounds[1:] - bounds[:-1])
+    return np.arange(1, len(query) + 1) - starts
 
 
 def ranges(first: Ints, lengths: Ints) -> Ints:
     """The integers of several ranges, one range after the other."""
-    return np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+    before: Ints = lengths.cumsum() - lengths
+    return (first - before).repeat(lengths) + np.arange(lengths.sum())
 
 
 def share(part: NDArray[np.generic], whole: NDArray[np.generic] | float) -> Floats:

@@ -103,7 +103,7 @@ class _Block:
     @classmethod
     def of(cls, judged: Judged, queries: Ints, max_grade: float) -> _Block:
         """These queries of a Judged."""
-        golds = np.diff(judged.gold_offsets)[queries]
+        golds = judged.golds[queries]
         grade = judged.gold_grade[ranges(judged.gold_offsets[queries], golds)]
         owner = np.repeat(np.arange(len(queries)), golds)
         order = np.lexsort((-grade, owner))

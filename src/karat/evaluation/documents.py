@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -66,7 +66,7 @@ def score_documents(
     files = paths_of(truth if truth_file is None else truth_file, run)
     documents = JudgedDocuments.read(truth, run, measures, settings, inputs, matching.matcher, progress, name, files)
     check_facts(documents.facts, matching.matcher, settings["missing"], documents.evidence.run.name)
-    scores = scores_of_documents(
+    return scores_of_documents(
         documents.judged.queries,
         documents.values(measures),
         documents.facts,
@@ -76,8 +76,8 @@ def score_documents(
         matching,
         name,
         documents.labels_by,
+        documents.evidence,
     )
-    return replace(scores, evidence=documents.evidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +214,7 @@ def scores_of_documents(
     matching: CorpusMatcher,
     name: str = "",
     labels_by: str | None = None,
+    evidence: Evidence | None = None,
 ) -> Scores:
     """The scores of all queries, with the findings that follow from the facts about them."""
     notes = (*notes_on_reading(facts.truth_notes, facts.run_notes), *matching.notes)
@@ -223,7 +224,8 @@ def scores_of_documents(
     recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
     recorded |= {} if labels_by is None else {"grades_by": labels_by}
     fingerprint = Fingerprint(truths, str(matching.matcher), recorded)
-    return Scores(queries, values, tuple(found), name, fingerprint=fingerprint, asked=asked_names(measures))
+    asked = asked_names(measures)
+    return Scores(queries, values, tuple(found), name, evidence, fingerprint=fingerprint, asked=asked)
 
 
 def _missing_field(matcher: Matcher, field: str, where: str) -> KaratError:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-
 from karat.judged import Bools, Judged
 from karat.ranking import Observations
 from karat.registry import Measure
@@ -102,7 +100,7 @@ class DocumentFacts:
             hits=len(judged.hit_rank),
             missing=tuple(observations.missing_queries),
             unknown=tuple(observations.unknown_queries),
-            empty=_where(judged, np.diff(judged.gold_offsets) == 0),
+            empty=_where(judged, judged.golds == 0),
             lacking={rel: _lacking(judged, rel) for rel in thresholds(measures)},
             nothing_retrieved=nothing,
             only_keyless=any(query in observations.without_key for query in nothing),
@@ -160,11 +158,13 @@ def largest_cutoff(measures: Sequence[Measure]) -> int | None:
 
 
 def _where(judged: Judged, wanted: Bools) -> tuple[str, ...]:
+    if not wanted.any():
+        return ()
     return tuple(query for query, is_wanted in zip(judged.queries, wanted.tolist(), strict=True) if is_wanted)
 
 
 def _lacking(judged: Judged, rel: float) -> tuple[str, ...]:
-    return _where(judged, (judged.relevant(rel) == 0) & (np.diff(judged.gold_offsets) > 0))
+    return _where(judged, (judged.relevant(rel) == 0) & (judged.golds > 0))
 
 
 def _nothing_retrieved(judged: Judged, keyless: Mapping[str, int]) -> tuple[str, ...]:

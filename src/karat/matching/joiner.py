@@ -56,7 +56,7 @@ class Joiner:
             segments, at, golds = self._find(self._folded(lists), positions)
             names = [lists[segment][place] for segment, place in zip(segments.tolist(), at.tolist(), strict=True)]
             return segments, names, golds, batch.scores[batch.offsets[segments] + at]
-        segments = np.flatnonzero(positions >= 0)
+        segments = (positions >= 0).nonzero()[0]
         starts, stops = self._truth.offsets[positions[segments]], self._truth.offsets[positions[segments] + 1]
         sizes = stops - starts
         not_there = repeat(math.nan)  # no score is NaN
@@ -65,9 +65,9 @@ class Joiner:
             for segment, start, stop in zip(segments.tolist(), starts.tolist(), stops.tolist(), strict=True)
         )
         scores = np.fromiter(chain.from_iterable(found), np.float64, sizes.sum())
-        hits = np.flatnonzero(~np.isnan(scores))
-        golds = (np.arange(len(scores)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes))[hits]
-        return np.repeat(segments, sizes)[hits], self._keys(golds), golds, scores[hits]
+        hits = (~np.isnan(scores)).nonzero()[0]
+        golds = ranges(starts, sizes)[hits]
+        return segments.repeat(sizes)[hits], self._keys(golds), golds, scores[hits]
 
     def _keys(self, golds: Ints) -> list[str]:
         """The keys of judged documents, read from a column all at once."""

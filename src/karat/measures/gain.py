@@ -289,13 +289,17 @@ def _with_gains(judged: Judged, gains: Mapping[float, float], rel: float) -> Jud
 
 
 def _discounted(view: View, k: int | None, gain: str, discount: str, rel: float) -> Floats:
-    with np.errstate(over="ignore"):
-        terms = view.once((gain, discount, rel), lambda: _gain(view.grade, gain, rel) / _divisor(view.rank, discount))
-        total = view.sum(terms, k)
-    if not np.isfinite(total).all():
+    gains = view.once(("DCG", gain, discount, rel), lambda: _discounted_gains(view, gain, discount, rel))
+    total = view.sum(gains, k)
+    if not total.max(initial=0.0) < np.inf:
         largest = view.top(k).grade.max()
         raise KaratError(f"the largest grade, {largest:g}, is too large for gain={gain}", hint="Scale the grades.")
     return total
+
+
+def _discounted_gains(view: View, gain: str, discount: str, rel: float) -> Floats:
+    with np.errstate(over="ignore"):
+        return _gain(view.grade, gain, rel) / _divisor(view.rank, discount)
 
 
 def _gain(grade: Floats, gain: str, rel: float) -> Floats:

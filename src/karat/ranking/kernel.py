@@ -177,7 +177,7 @@ class BatchRanker:
         segment, names, gold, score = self.joiner.find_in_mappings(batch, positions)
         ranks = ranks_by_score(batch, segment, score, names, self.truth.grades[gold], self.rules.ties)
         return batch, self._part(
-            batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold,
+            batch.queries, positions, batch.offsets[1:] - batch.offsets[:-1], segment, ranks, gold,
             identical_ids=identical, large_ties=ties_of_large_scores(batch, positions),
             without_key=self.joiner.without_text(batch.queries, batch.by_query(), positions),
         )  # fmt: skip

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from karat.judged import Floats, Ints, distinct
+from karat.judged import Floats, Ints, distinct, ranges, stretches
 from karat.options import Ties
 from karat.sources.columns import LARGEST_WHOLE
 from karat.sources.containers import ScoredMappings, ScoredRows
@@ -42,11 +40,6 @@ def order_of_ties(docs: Sequence[str], bounds: Ints, grades: Floats, ties: Ties)
     grade = np.maximum(grades, 0)[order]
     tie = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     return order[np.lexsort((-grade if ties == "best" else grade, tie))]
-
-
-def stretches(values: NDArray[Any]) -> Ints:
-    """Where each stretch of equal values begins, and at the end the number of values."""
-    return np.flatnonzero(np.r_[True, values[1:] != values[:-1], True]) if len(values) else np.zeros(1, np.int64)
 
 
 def tie_starts(scores: Floats, offsets: Ints) -> Ints:
@@ -127,33 +120,38 @@ def _count(scores: Floats, offsets: Ints, segment: Ints, score: Floats) -> tuple
     above, equal = np.zeros(len(segment), np.int64), np.zeros(len(segment), np.int64)
     if not len(segment):
         return above, equal
-    size = np.diff(offsets)[segment]
-    hits_of_segment = np.bincount(segment)[segment]
-    few = np.flatnonzero(size * hits_of_segment < _FEW_STEPS)
-    for hits in np.array_split(few, int(size[few].sum()) // _STEPS_AT_ONCE + 1):
-        if len(hits):
+    size = offsets[segment + 1] - offsets[segment]
+    is_few = size * np.bincount(segment)[segment] < _FEW_STEPS
+    few, many = is_few.nonzero()[0], (~is_few).nonzero()[0]
+    parts = int(size[few].sum()) // _STEPS_AT_ONCE + 1
+    for start, stop in pairwise(len(few) * part // parts for part in range(parts + 1)):
+        if start < stop:
+            hits = few[start:stop]
             above[hits], equal[hits] = _count_at_once(scores, offsets[segment[hits]], size[hits], score[hits])
-    many = np.flatnonzero(size * hits_of_segment >= _FEW_STEPS)
-    bounds = stretches(segment[many])
-    queries, wanted = segment[many[bounds[:-1]]], score[many]
+    if len(many):
+        above[many], equal[many] = _count_in_each(scores, offsets, segment[many], score[many])
+    return above, equal
+
+
+def _count_in_each(scores: Floats, offsets: Ints, segment: Ints, score: Floats) -> tuple[Ints, Ints]:
+    """The same for one query after the other, sorting its scores."""
+    bounds = stretches(segment)
+    queries = segment[bounds[:-1]]
     # How many scores of its query are at most the wanted one, and how many are below it.
-    up_to, below = np.empty(len(many), np.int64), np.empty(len(many), np.int64)
+    up_to, below = np.empty(len(segment), np.int64), np.empty(len(segment), np.int64)
     rows = zip(offsets[queries].tolist(), offsets[queries + 1].tolist(), strict=True)
     for (first, beyond), (start, stop) in zip(rows, pairwise(bounds.tolist()), strict=True):
         ascending = scores[first:beyond].copy()
         ascending.sort()
-        up_to[start:stop] = ascending.searchsorted(wanted[start:stop], "right")
-        below[start:stop] = ascending.searchsorted(wanted[start:stop], "left")
-    above[many], equal[many] = size[many] - up_to, up_to - below
-    return above, equal
+        up_to[start:stop] = ascending.searchsorted(score[start:stop], "right")
+        below[start:stop] = ascending.searchsorted(score[start:stop], "left")
+    return offsets[segment + 1] - offsets[segment] - up_to, up_to - below
 
 
 def _count_at_once(scores: Floats, starts: Ints, sizes: Ints, score: Floats) -> tuple[Ints, Ints]:
     """The same for several queries at once, comparing each score with all scores of its query."""
-    ends = np.cumsum(sizes)
-    rows = np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
-    theirs, own = scores[rows], np.repeat(score, sizes)
-    bounds = ends - sizes
+    theirs, own = scores[ranges(starts, sizes)], score.repeat(sizes)
+    bounds = sizes.cumsum() - sizes
     return np.add.reduceat(theirs > own, bounds, dtype=np.int64), np.add.reduceat(theirs == own, bounds, dtype=np.int64)
 
 
@@ -174,7 +172,7 @@ def _tied_before(
     id and grade. The queries in `unsorted` may have their scores in any order. `names` returns the ids in rows.
     """
     before = np.zeros(len(segment), np.int64)
-    hits = np.flatnonzero(equal > 1)
+    hits = (equal > 1).nonzero()[0]
     if not len(hits):
         return before
     # In rows sorted by score, the documents of a tie are together, and the first of them has this position.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.errors import KaratError, plural, require, shown
+from karat.errors import KaratError, plural, shown
 from karat.judged import Floats, Ints
 
 
@@ -21,7 +21,8 @@ def checked_columns(queries: Any, values: Any) -> dict[str, Floats]:
         raise KaratError(f"values={shown(values)} is not a mapping of measures to columns", hint=hint)
     columns = {}
     for name, column in values.items():
-        require(isinstance(name, str), f"{shown(name)} is not the name of a measure", hint)
+        if not isinstance(name, str):
+            raise KaratError(f"{shown(name)} is not the name of a measure", hint=hint)
         try:
             numbers = np.asarray(column, np.float64)
         except (TypeError, ValueError, OverflowError):

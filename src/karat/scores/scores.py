@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karat.arguments import as_count, check_mapping, check_names, check_text
-from karat.errors import KaratError, plural, require, safe_line, shown
+from karat.errors import KaratError, plural, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import Measure
 from karat.options import Names, check_level, check_random
@@ -89,8 +89,8 @@ class Scores(CombinedValues, Exports):
         values = checked_columns(self.queries, self.values)
         lower = frozenset(check_names("lower_is_better", self.lower_is_better, '["latency"]'))
         is_list = isinstance(self.findings, tuple | list)
-        are_findings = is_list and all(isinstance(each, Finding) for each in self.findings)
-        require(are_findings, f"findings={shown(self.findings)} is not a tuple of findings")
+        if not is_list or not all(isinstance(each, Finding) for each in self.findings):
+            raise KaratError(f"findings={shown(self.findings)} is not a tuple of findings")
         check_text("name", self.name)
         check_mapping("asked", self.asked, '{"map": "AP"}')
         for name, value in (("queries", tuple(self.queries)), ("values", values), ("lower_is_better", lower)):

@@ -200,7 +200,8 @@ def _flat(
 ) -> tuple[Ints, Floats]:
     """The offset of each query, and the numbers of all queries in one array."""
     sizes = np.fromiter(map(len, by_query.values()), np.int64, len(by_query))
-    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    sizes.cumsum(out=offsets[1:])
     try:
         numbers = _read_numbers(by_query.values(), offsets)
     except (TypeError, ValueError, OverflowError):
