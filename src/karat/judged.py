@@ -304,7 +304,7 @@ class View:
 
     def _cutoff(self, k: int | None) -> int | None:
         """The cut-off, or None if no row is below it."""
-        return None if k is None or k >= self.once("last rank", lambda: self.rank.max(initial=0)) else k
+        return None if k is None or k >= self.once("last rank", lambda: int(self.rank.max(initial=0))) else k
 
     def above(self, rows: Bools) -> Ints:
         """How many of these rows are above each row, in its query."""
@@ -373,11 +373,12 @@ def place_in_query(query: Ints) -> Ints:
 def ranges(first: Ints, lengths: Ints) -> Ints:
     """The integers of several ranges, one range after the other."""
     before: Ints = lengths.cumsum() - lengths
-    return (first - before).repeat(lengths) + np.arange(lengths.sum())
+    offsets: Ints = (first - before).repeat(lengths)
+    return offsets + np.arange(len(offsets))
 
 
 def share(part: NDArray[np.generic], whole: NDArray[np.generic] | float) -> Floats:
     """part / whole, and 0 where whole is 0."""
-    shares: Floats = np.zeros(np.shape(part))
-    np.divide(part, whole, out=shares, where=np.asarray(whole) != 0)
+    shares: Floats = np.zeros(part.shape)
+    np.divide(part, whole, out=shares, where=np.not_equal(whole, 0))
     return shares

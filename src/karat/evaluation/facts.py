@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
 from karat.judged import Bools, Judged
 from karat.ranking import Observations
 from karat.registry import Measure
@@ -88,7 +90,7 @@ class DocumentFacts:
         """
         before = before or judged
         nothing = _nothing_retrieved(judged, observations.without_key)
-        answered = int(before.in_run.sum())
+        answered = int(np.count_nonzero(before.in_run))
         examples = before.queries if answered else in_order_of_ids(before.queries)
         return cls(
             answered=answered,
@@ -158,7 +160,7 @@ def largest_cutoff(measures: Sequence[Measure]) -> int | None:
 
 
 def _where(judged: Judged, wanted: Bools) -> tuple[str, ...]:
-    if not wanted.any():
+    if not np.count_nonzero(wanted):
         return ()
     return tuple(query for query, is_wanted in zip(judged.queries, wanted.tolist(), strict=True) if is_wanted)
 

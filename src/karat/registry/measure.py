@@ -164,9 +164,12 @@ class Measure:
 
     def get(self, parameter: str) -> Value:
         """The value of a parameter, set or default; None if the measure does not have this parameter."""
-        known = self.definition.parameters.get(check_text("parameter", parameter))
-        default = None if known is None or known.default is REQUIRED else known.default
-        return self._values.get(parameter, default)
+        return self._with_defaults.get(check_text("parameter", parameter))
+
+    @cached_property
+    def _with_defaults(self) -> dict[str, Value]:
+        known = self.definition.parameters.values()
+        return {each.name: None if each.default is REQUIRED else each.default for each in known} | self._values
 
     @property
     def unjudged(self) -> Effect | None:

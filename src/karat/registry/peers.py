@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import Any, Protocol
 
-from karat.registry.names import NUMBER, parse_name, split_names
+from karat.registry.names import LONGEST_NAME, NUMBER, parse_name, split_names
 
 _CUTOFFS = tuple("5 10 15 20 30 100 200 500 1000".split())
 _STANDARD_CUTOFFS = {
@@ -101,11 +102,21 @@ def expand_names(text: str) -> list[str]:
     >>> expand_names("nDCG@1,5 AP"), expand_names("ndcg_cut")[:3], expand_names("map_cut(rel=2)")[:1]
     (['nDCG@1', 'nDCG@5', 'AP'], ['ndcg_cut_5', 'ndcg_cut_10', 'ndcg_cut_15'], ['map_cut(rel=2)@5'])
     """
+    # A list of many names is not kept.
+    return list(_known_names(str.__str__(text))) if len(text) <= LONGEST_NAME else _expanded(text)
+
+
+@lru_cache(maxsize=1024)
+def _known_names(text: str) -> tuple[str, ...]:
+    return tuple(_expanded(text))
+
+
+def _expanded(text: str) -> list[str]:
     names: list[str] = []
     for name in split_names(text):
         stem, parenthesis, _ = name.partition("(")
         if name in _SETS:
-            names += expand_names(_SETS[name])
+            names += _expanded(_SETS[name])
         elif stem.strip() in _STANDARD_CUTOFFS and parse_name(name).cutoff is None:
             between = "@" if parenthesis else "_"
             names += [f"{name}{between}{cutoff}" for cutoff in _STANDARD_CUTOFFS[stem.strip()]]
