@@ -101,6 +101,33 @@ def test_the_value_of_a_query_does_not_depend_on_other_queries_to_the_last_bit(
         assert measure.compute(shuffled).tolist() == [values[at] for at in places], measure
 
 
+@given(queries=lists_of_queries)
+def test_a_value_does_not_depend_on_the_measures_computed_before_to_the_last_bit(queries: list[Query]) -> None:
+    together = judged_of(queries)
+    for measure in (*MEASURES, *reversed(MEASURES)):
+        assert measure.compute(together).tolist() == measure.compute(judged_of(queries)).tolist(), measure
+
+
+@given(queries=lists_of_queries, k=st.integers(1, 10), rel=st.sampled_from([0, 1, 2]))
+def test_rows_are_counted_and_added_up_to_a_cut_off_as_if_the_others_were_not_there(
+    queries: list[Query], k: int, rel: float
+) -> None:
+    judged = judged_of(queries)
+    for view in (judged.by_gold, judged.by_rank, judged.ideal):
+        rows = view.graded(rel)
+        assert rows.count(k).tolist() == rows.top(k).count().tolist()
+        assert rows.sum(rows.precision(), k).tolist() == rows.top(k).sum(rows.top(k).precision()).tolist()
+
+
+def test_a_measure_cannot_change_what_other_measures_read() -> None:
+    judged = judged_of([Query([[0], [], [1]], [1.0, 2.0])])
+    hits = judged.by_gold.graded(1)
+    shared = (judged.golds, judged.relevant(1), judged.relevant(2), judged.found(1, 1), hits.place(), hits.precision())
+    for counts in (*shared, hits.count(), hits.count(1)):
+        with pytest.raises(ValueError, match="read-only"):
+            counts[0] = 7
+
+
 @given(query=QUERIES)
 def test_selecting_queries_changes_no_value(query: Query) -> None:
     other = Query([[0], []], [1.0, 2.0])

@@ -128,9 +128,9 @@ def test_a_users_measure_can_be_redefined_but_cannot_take_the_name_of_another_me
         def Again(judged: Judged) -> Any:
             return np.full(len(judged.queries), value)
 
-    declare(0.25)
-    declare(0.75)
-    assert evaluate({"q": {"a": 1}}, {}, ["Again"])["Again"] == 0.75
+    for value in (0.25, 0.75):
+        declare(value)
+        assert evaluate({"q": {"a": 1}}, {}, ["Again"])["Again"] == value
     for taken in ("nDCG", "map"):
         with pytest.raises(KaratError, match=taken):
             register(name=taken)(lambda judged: np.zeros(len(judged.queries)))
