@@ -31,6 +31,7 @@ from markdown import part_of, replace_part, table, verdict
 from matching_tasks import CHANGED, CHUNKS, CUT, GOLDS, SAMPLE
 from significance_tasks import MORE_PERMUTED, MOST, PERMUTED, SAME, chance
 from sizes import FULL, SMALL, Size
+from small_tasks import CALLS
 from verdict_tasks import CLAIMS, PASSAGES, questions
 
 HERE = Path(__file__).resolve().parent
@@ -77,6 +78,8 @@ ROWS = (
     Row("ranx", "file to scores", "", "ranx", faster=50, readme="TREC file to scores, ranx already compiled"),
     Row("ranx-first", "file to scores, nothing compiled yet", "first", "ranx", faster=50),
     Row("dict", "dict of dicts to scores", "dict", "pytrec-eval-terrier", faster=5),
+    Row("two-queries", "two queries in memory, 5 measures", "two-queries 5", "pytrec-eval-terrier", below=0.002),
+    Row("two-queries-91", "two queries in memory, 91 measures", "two-queries 91", "pytrec-eval-terrier", below=0.015),
     Row("import", "import", "import", "ranx", below=0.1),
     Row("gzip", "gzip file to scores (peer: gzip -dc to nowhere)", "gzip", "gzip", faster=0.95),
     Row("parquet", "Parquet file to scores (peer: karat, from the TREC file)", "parquet", "TREC", faster=1.5),
@@ -282,7 +285,8 @@ def workload(size: Size) -> str:
     files = (
         f"Files: a TREC run of {size.queries:,} queries × {size.documents:,} documents ({megabytes:,.0f} MB), to AP,"
         f" nDCG@10, RR and R@100. Dicts: {size.dict_queries:,} queries × {size.documents:,} documents, 25 judged"
-        " documents per query, the same measures."
+        " documents per query, the same measures. Two queries of these dicts: the time of a call, over"
+        f" {CALLS} calls in one process, with measures of trec_eval."
     )
     evaluators = (
         f"Evaluators: {size.questions:,} questions × 100 retrieved documents of about 200 characters; half of the gold"

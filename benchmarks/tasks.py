@@ -2,7 +2,8 @@
 
 Tasks on documents and evaluators are in component_tasks.py, on chunks in matching_tasks.py, on answers in
 answer_tasks.py, on significance tests in significance_tasks.py, on compressed files in compression_tasks.py, on JSON in
-json_tasks.py, on Parquet in table_tasks.py, on labels in verdict_tasks.py, and on judges in judge_tasks.py.
+json_tasks.py, on Parquet in table_tasks.py, on labels in verdict_tasks.py, on judges in judge_tasks.py, and on small
+calls in small_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. Except in tasks named "first",
 everything is warmed up before, for karat and its peers alike: the file is in the page cache, and each library has
@@ -26,6 +27,7 @@ import json_tasks
 import judge_tasks
 import matching_tasks
 import significance_tasks
+import small_tasks
 import table_tasks
 import verdict_tasks
 from sizes import FULL, SMALL, Size
@@ -54,6 +56,9 @@ def main(name: str, size: Size) -> None:
         seconds *= significance_tasks.scale(library, kind)
     elif kind in json_tasks.TASKS:
         seconds, means = clocked(json_tasks.prepared(library, kind, size))
+    elif kind in small_tasks.TASKS:
+        seconds, means = clocked(small_tasks.prepared(library, kind, size))
+        seconds /= small_tasks.CALLS
     elif kind in ONE_PER_MODULE:
         seconds, means = clocked(ONE_PER_MODULE[kind].prepared(library, size))
     elif kind == "dict":
