@@ -203,7 +203,7 @@ class Measure:
             given = _INPUT[kind] if isinstance(kind, str) and kind in _INPUT else shown(data)
             raise KaratError(f"{self.name} reads {_INPUT[takes]}, but was given {given}")
         settings = dict(self._arguments)
-        is_set = JUDGED_ONLY.name in settings and self.definition.parameters[JUDGED_ONLY.name] == JUDGED_ONLY
+        is_set = JUDGED_ONLY.name in settings and self.definition.parameters.get(JUDGED_ONLY.name) == JUDGED_ONLY
         if is_set and settings.pop(JUDGED_ONLY.name):
             data = data.judged_only  # type: ignore[attr-defined]  # only measures of a Judged have this parameter
         values = np.asarray(self.definition.function(data, **settings), np.float64)

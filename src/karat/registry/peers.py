@@ -102,7 +102,7 @@ def expand_names(text: str) -> list[str]:
     >>> expand_names("nDCG@1,5 AP"), expand_names("ndcg_cut")[:3], expand_names("map_cut(rel=2)")[:1]
     (['nDCG@1', 'nDCG@5', 'AP'], ['ndcg_cut_5', 'ndcg_cut_10', 'ndcg_cut_15'], ['map_cut(rel=2)@5'])
     """
-    # A list of many names is not kept.
+    # A long list of names is not kept, so that the memory for others is limited.
     return list(_known_names(str.__str__(text))) if len(text) <= LONGEST_NAME else _expanded(text)
 
 
