@@ -19,6 +19,7 @@ from up_to_date import main
 from karat import compare, demo, evaluate_runs
 from karat.plots.files import picture
 from karat.plots.kinds import KINDS, Subject, draw
+from karat.plots.paper import paper_spec
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 
@@ -32,7 +33,7 @@ def pictures() -> Iterator[tuple[Path, str]]:
             subject = Subject(comparison.systems, None, comparison.pairs(), comparison)
         else:
             subject = Subject(systems, grouping={"by": "relevant", "bins": 3})
-        yield PICTURES / f"plot-{kind}.svg", picture(draw(kind, subject).paper_spec(), "svg").decode()
+        yield PICTURES / f"plot-{kind}.svg", picture(paper_spec(draw(kind, subject)), "svg").decode()
 
 
 if __name__ == "__main__":

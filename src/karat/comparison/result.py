@@ -203,10 +203,11 @@ class Comparison(ComparisonExports, Reportable):
         baseline, or those that `system` and `baseline` name.
         """
         from karat.plots.kinds import Subject, draw
+        from karat.plots.paper import paper_chart
 
         pairs = self.pairs(system, baseline)
         grouping = {"by": by, "bins": bins, "queries": queries}
-        return draw(kind, Subject(self.systems, measure, pairs, self, grouping, self.method.level)).for_paper()
+        return paper_chart(draw(kind, Subject(self.systems, measure, pairs, self, grouping, self.method.level)))
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:

@@ -108,8 +108,9 @@ class ComparisonSlices(ComparisonExports):
         one by default.
         """
         from karat.plots.groups import draw_groups
+        from karat.plots.paper import paper_chart
 
-        return draw_groups(kind, self, measure, system, baseline).for_paper()
+        return paper_chart(draw_groups(kind, self, measure, system, baseline))
 
     def to_dict(self) -> dict[str, Any]:
         """`{"by", "groups": [{"group", "queries", "rows", "power"}], "all": {...}, "sentences", "notes"}`."""

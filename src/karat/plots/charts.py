@@ -19,6 +19,13 @@ _MANY = 300
 """with more queries than this, bars become an area and points are small"""
 _NUMBER = ".3f"
 _SYSTEM: Spec = {"field": "system", "type": "nominal", "sort": None, "title": None}
+_GROUP: Spec = {
+    "field": "group",
+    "type": "nominal",
+    "sort": None,
+    "title": None,
+    "axis": {"ticks": False, "grid": True, "tickBand": "extent"},  # lines between groups, where no label stands
+}
 _DASHED = [4, 3]
 _FILLED = {"filled": True, "opacity": 1, "strokeWidth": 0}
 _DOT = {**_FILLED, "size": 34}
@@ -38,7 +45,8 @@ def intervals(rows: Columns, level: float) -> Chart:
     about = f"The mean of each system on {{measure}}, with its {100 * level:g}% confidence interval."
     columns = ("measure", "system", "mean", "low", "high")
     view = {"height": {"step": _ROW}, "layer": layers}
-    return Chart("Means with their intervals", about, view, columns, rows, by="measure", panels="measure")
+    scales = {"x": ("mean", "low", "high")}
+    return Chart("Means with their intervals", about, view, columns, rows, "measure", "measure", scales=scales)
 
 
 def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
@@ -57,7 +65,10 @@ def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
     )
     columns = ("measure", "system", "value", "low", "high", "unjudged")
     view = {"height": {"step": _ROW}, "layer": layers}
-    return Chart("Range that missing judgments allow", about, view, columns, rows, by="measure", names=names)
+    scales = {"x": ("value", "low", "high")}
+    return Chart(
+        "Range that missing judgments allow", about, view, columns, rows, "measure", scales=scales, names=names
+    )
 
 
 def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
@@ -96,9 +107,8 @@ def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Ma
     columns = PAIR_COLUMNS if rows is None else (*PAIR_COLUMNS, "pair")
     view = {"height": 150, "layer": layers}
     panels = None if rows is None else "pair"
-    return Chart(
-        "Difference of each query", about, view, columns, rows, panels=panels, headings=True, panel_names=panel_names
-    )
+    layout: dict[str, Any] = {"panels": panels, "headings": True, "scales": {"y": ("difference",)}}
+    return Chart("Difference of each query", about, view, columns, rows, panel_names=panel_names, **layout)
 
 
 def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
@@ -122,20 +132,29 @@ def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mappin
     about = "A point per query: {measure} of {a} and of {b}. On the dashed line, both are equal."
     columns = ("query", "a", "b", "change") if rows is None else (*PAIR_COLUMNS, "pair")
     view = {"height": 265, "layer": layers}
-    layout: dict[str, Any] = {"panels": None if rows is None else "pair", "across": 2, "is_square": True}
+    scales = {"x": ("a", "b"), "y": ("a", "b")}
+    layout: dict[str, Any] = {"panels": None if rows is None else "pair", "scales": scales, "across": 2}
+    layout["is_square"] = True
     return Chart("{b} against {a}", about, view, columns, rows, panel_names=panel_names, **layout)
 
 
 def cutoffs(rows: Columns) -> Chart:
     """A line per system: a measure at each cut-off."""
-    axis = {"values": [1, 3, 10, 30, 100, 300, 1000], "format": "d"}
-    scale = {"type": "log", "nice": False}
+    values = [1, 3, 10, 30, 100, 300, 1000]
+    axis = {"values": values, "format": "d", "tickCount": len(values)}
+    scale = {"type": "log", "nice": False, "zero": False}
     x = {"field": "k", "type": "quantitative", "title": "cut-off k", "scale": scale, "axis": axis}
     y = {"field": "value", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]}}
     view = _lines(x, y, rows, _tooltip("system", "measure", "k", value=_NUMBER))
     columns = ("measure", "system", "k", "value", "emphasized")
     about = f"nDCG, recall and precision at each cut-off k.{_on_others(rows)}"
-    return Chart("Scores by cut-off", about, view, columns, rows, panels="measure", headings=True, across=3)
+    layout: dict[str, Any] = {
+        "panels": "measure",
+        "headings": True,
+        "scales": {"x": ("k",), "y": ("value",)},
+        "across": 3,
+    }
+    return Chart("Scores by cut-off", about, view, columns, rows, **layout)
 
 
 def precision_recall(rows: Columns) -> Chart:
@@ -144,7 +163,9 @@ def precision_recall(rows: Columns) -> Chart:
     y = {"field": "precision", "type": "quantitative", "title": "interpolated precision", "scale": {"domain": [0, 1]}}
     view = _lines(x, y, rows, _tooltip("system", "recall", precision=_NUMBER))
     about = f"The highest precision at any rank with at least this recall, averaged over queries.{_on_others(rows)}"
-    return Chart("Precision and recall", about, view, ("system", "recall", "precision", "emphasized"), rows)
+    columns = ("system", "recall", "precision", "emphasized")
+    scales = {"x": ("recall",), "y": ("precision",)}
+    return Chart("Precision and recall", about, view, columns, rows, scales=scales)
 
 
 def first(rows: Columns) -> Chart:
@@ -165,7 +186,7 @@ def first(rows: Columns) -> Chart:
 def slices(rows: Columns, level: float, left_out: int, names: Mapping[str, str]) -> Chart:
     """A row per group and system: its mean, and a line for its confidence interval; some systems may be left out."""
     x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
-    y = {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": {"grid": True, "tickBand": "extent"}}
+    y = _GROUP
     offset = {"field": "system", "type": "nominal", "sort": None}
     tooltip = _tooltip("group", "queries", "system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER)
     color, _, shape = _looks(rows["system"], rows["group"])
@@ -179,13 +200,14 @@ def slices(rows: Columns, level: float, left_out: int, names: Mapping[str, str])
         about += f" The best systems are shown, and {left_out:,} others are not."
     columns = ("slice", "measure", "group", "queries", "system", "mean", "low", "high")
     view = {"height": {"step": 9, "for": "offset"}, "layer": layers}
-    return Chart("Scores by group", about, view, columns, rows, by="measure", panels="slice", names=names)
+    scales = {"x": ("mean", "low", "high")}
+    return Chart("Scores by group", about, view, columns, rows, "measure", "slice", scales=scales, names=names)
 
 
 def group_differences(rows: Columns, levels: Sequence[float], panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
     """A row per group of queries: the difference of two systems, and a line for its confidence interval."""
     x = {"type": "quantitative", "title": "difference in {measure}", "scale": {"padding": 6}}
-    y = {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": {"grid": True, "tickBand": "extent"}}
+    y = _GROUP
     same = {"y": y, "tooltip": _tooltip("group", difference="+.3f", low="+.3f", high="+.3f")}
     layers = [
         _layer("rule", "interval", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
@@ -198,8 +220,8 @@ def group_differences(rows: Columns, levels: Sequence[float], panel_names: Mappi
     )
     view = {"height": {"step": _ROW}, "layer": layers}
     columns = ("pair", "group", "difference", "low", "high")
-    title = "Difference by group"
-    return Chart(title, about, view, columns, rows, panels="pair", headings=True, panel_names=panel_names)
+    layout: dict[str, Any] = {"panels": "pair", "headings": True, "scales": {"x": ("difference", "low", "high")}}
+    return Chart("Difference by group", about, view, columns, rows, panel_names=panel_names, **layout)
 
 
 def _lines(x: Spec, y: Spec, rows: Columns, tooltip: list[Spec]) -> Spec:

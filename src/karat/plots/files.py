@@ -8,7 +8,8 @@ from pathlib import PurePath
 
 from karat.errors import KaratError, enumeration
 from karat.output.files import json_text, write_chunks
-from karat.plots.chart import Chart, Spec, missing_extra
+from karat.plots.chart import Chart, Spec
+from karat.plots.paper import missing_extra, paper_spec
 from karat.plots.style import PIXELS_PER_INCH
 
 SUFFIXES = (".svg", ".png", ".pdf", ".json")
@@ -38,7 +39,7 @@ def check_installed() -> None:
 def write_plot(chart: Chart, path: str | os.PathLike[str]) -> None:
     """Write a chart to a file, completely or not at all."""
     form = check_suffix(path)
-    spec = {"$schema": _SCHEMA, **chart.paper_spec()}
+    spec = {"$schema": _SCHEMA, **paper_spec(chart)}
     write_chunks(path, [json_text(spec).encode(errors="backslashreplace") if form == "json" else picture(spec, form)])
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from karat.errors import did_you_mean, require, shown
 from karat.plots import charts
-from karat.plots.chart import Chart, Columns, label, labels
+from karat.plots.chart import Chart, Columns
 from karat.plots.kinds import check_pairs
+from karat.plots.labels import label, labels
 from karat.plots.rows import columns_of, emphasized
 from karat.registry import Measure
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from karat.plots.files import picture
 from karat.plots.kinds import MAX_PAIRS, Subject, draw
+from karat.plots.paper import paper_spec
 
 if TYPE_CHECKING:
     from karat.comparison import Comparison
@@ -22,6 +23,6 @@ def differences_image(comparison: Comparison) -> str:
     pairs = comparison.pairs()
     if len(pairs) > MAX_PAIRS or find_spec("vl_convert") is None:
         return ""
-    spec = draw("differences", Subject(comparison.systems, None, pairs, comparison)).paper_spec()
+    spec = paper_spec(draw("differences", Subject(comparison.systems, None, pairs, comparison)))
     data = b64encode(picture(spec, "svg")).decode()
     return f'<img alt="{escape(spec["description"])}" src="data:image/svg+xml;base64,{data}">'

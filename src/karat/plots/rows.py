@@ -16,7 +16,8 @@ from karat.analysis.other_measures import other_measures, same_threshold
 from karat.analysis.slices import slices
 from karat.comparison import Comparison
 from karat.measures import RR, IPrec, P, R, nDCG
-from karat.plots.chart import Columns, label, labels
+from karat.plots.chart import Columns
+from karat.plots.labels import label, labels
 from karat.plots.style import MAX_SYSTEMS
 from karat.registry import Measure
 from karat.scores import Scores

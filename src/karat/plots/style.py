@@ -7,6 +7,7 @@ from typing import Any
 PIXELS_PER_INCH = 96
 COLUMN = 3.3 * PIXELS_PER_INCH
 """the width of a column of a two-column paper"""
+PADDING, TITLE_PADDING = 2, 4
 TEXT = 8 / 72 * PIXELS_PER_INCH
 """a font size of 8 points"""
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
@@ -43,8 +44,8 @@ def page_config() -> dict[str, Any]:
     }
 
 
-def paper_config() -> dict[str, Any]:
-    """The colours of a page, and fonts and lines for a column of a paper."""
+def paper_config(ticks: int, title: int, heading: int) -> dict[str, Any]:
+    """The colours of a page, and fonts and lines for a column of a paper, with titles of at most these widths."""
     text = {"labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": "normal"}
     lines = {"domainColor": "#333333", "tickColor": "#333333", "gridColor": "#e4e4e4", "gridWidth": 0.6}
     dark = {"labelColor": "#000000", "titleColor": "#000000"}
@@ -52,13 +53,16 @@ def paper_config() -> dict[str, Any]:
         **page_config(),
         "background": "#ffffff",
         "font": FONT,
-        "axis": {**text, **lines, **dark, "tickSize": 3, "labelLimit": 110, "titlePadding": 4, "titleLimit": 260},
-        "axisY": {"titleLimit": 150},
-        "legend": {**text, **dark, "labelLimit": 130, "columnPadding": 8, "rowPadding": 1, "offset": 6},
+        "axis": {
+            **text, **lines, **dark, "tickSize": 3, "titlePadding": TITLE_PADDING, "titleLimit": title,
+            "labelFlush": False,  # which would move the first and the last label away from their ticks
+        },
+        "axisXQuantitative": {"tickCount": ticks},
+        "legend": {**text, **dark, "columnPadding": 8, "rowPadding": 1, "offset": 6},
         "title": {
-            "fontSize": TEXT, "fontWeight": "normal", "anchor": "start", "frame": "group", "offset": 4, "limit": 265,
-            "subtitleFontSize": TEXT,
+            "fontSize": TEXT, "fontWeight": "normal", "anchor": "start", "frame": "group", "offset": 4,
+            "limit": heading, "subtitleFontSize": TEXT,
         },
         "text": {"fontSize": TEXT},
-        "padding": 2,
+        "padding": PADDING,
     }  # fmt: skip

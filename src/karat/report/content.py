@@ -12,7 +12,7 @@ from karat.analysis.slices import Slices
 from karat.analysis.texts import questions_of
 from karat.errors import plural, printable
 from karat.measures import meanings
-from karat.plots.chart import labels
+from karat.plots.labels import labels
 from karat.plots.page import charts_for_page
 from karat.plots.rows import first_ranks
 from karat.report.answers import answers_part

@@ -191,11 +191,13 @@ class Exports(Tabular, Reportable):
         `Scores.slices` does. Measures have the names that they were asked for by if `names` is `asked`.
         """
         from karat.plots.kinds import Subject, draw, pairs_of
+        from karat.plots.paper import paper_chart
 
         systems = self._by_system()
         grouping = {"by": by, "bins": bins, "queries": queries}
         pairs = pairs_of(systems, system, baseline)
-        return draw(kind, Subject(systems, measure, pairs, grouping=grouping, level=level, names=names)).for_paper()
+        subject = Subject(systems, measure, pairs, grouping=grouping, level=level, names=names)
+        return paper_chart(draw(kind, subject))
 
     def _arrow(self, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per query, and with all else that is saved in its metadata."""

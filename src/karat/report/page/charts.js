@@ -103,9 +103,22 @@ async function drawChart(kind) {
     panels.append(group === null ? target : element("div.panel", {}, element("h4", {}, printable(group)), target));
     return target;
   });
-  const drawings = [...groups.values()].map((members, at) => drawView(targets[at], kind, chart, members));
+  const alike = { ...chart, spec: withDomains(chart, rows) };
+  const drawings = [...groups.values()].map((members, at) => drawView(targets[at], kind, alike, members));
   drawn.views = await Promise.all(drawings);
   figure.classList.add("drawn");
+}
+
+// Panels show the same measure, so their axes have the same domain, unless a specification gives one.
+function withDomains({ spec, scales }, rows) {
+  const layer = spec.layer.map(({ encoding, ...rest }) => ({ ...rest, encoding: { ...encoding } }));
+  for (const [channel, columns] of Object.entries(scales)) {
+    const values = rows.flatMap((row) => columns.map((name) => row[name])).filter(isNumber);
+    const domain = [Math.min(...values), Math.max(...values)];
+    if (!(domain[0] < domain[1])) continue;
+    for (const { encoding } of layer) encoding[channel] = { ...encoding[channel], scale: { nice: true, domain, ...encoding[channel].scale } };
+  }
+  return { ...spec, layer };
 }
 
 async function drawView(target, kind, chart, rows) {
