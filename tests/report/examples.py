@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ JUDGE = "gpt-4.1-mini"
 CREATED = "2026-01-01T00:00:00+00:00"
 
 
-def demo_content() -> dict[str, Any]:
+def demo_content(by: Mapping[str, str] = {"length": "length"}) -> dict[str, Any]:
     """Three systems on the 50 questions of the demo, with all texts."""
     runs = {system: str(path) for system, path in demo.runs().items()}
     comparison = compare(evaluate_runs(str(demo.TRUTH), runs, MEASURES))
@@ -28,7 +28,7 @@ def demo_content() -> dict[str, Any]:
         comparison,
         queries=questions,
         corpus=demo.corpus(),
-        by={"length": "length"},
+        by=by,
         title="Questions about gold",
         provenance=made,
     )

@@ -139,3 +139,23 @@ def test_without_charts_the_library_is_not_in_the_page(open_page: OpenPage) -> N
     page = open_page(contents.small())
     assert page.evaluate("window.vegaEmbed") is None
     assert page.get_by_role("heading", name="Charts").count() == 0
+
+
+def test_panels_of_the_page_share_their_scale(open_page: OpenPage) -> None:
+    content = examples.demo_content(by={"length": "length", "relevant": "relevant"})
+    page = open_page(content)
+    page.wait_for_function("Boolean(window.vegaEmbed)")
+    page.evaluate(
+        """() => {
+            const draw = window.vegaEmbed;
+            window.specs = [];
+            window.vegaEmbed = (target, spec, options) => { window.specs.push(spec); return draw(target, spec, options); };
+        }"""
+    )
+    shown(page, "slices")
+    specs = page.evaluate("window.specs")
+    domains = [spec["layer"][0]["encoding"]["x"]["scale"]["domain"] for spec in specs if "yOffset" in str(spec)]
+    rows = content["charts"]["slices"]["rows"]
+    of_measure = [at for at, measure in enumerate(rows["measure"]) if measure == "nDCG@10"]
+    ends = [min(rows["low"][at] for at in of_measure), max(rows["high"][at] for at in of_measure)]
+    assert domains == [ends, ends]

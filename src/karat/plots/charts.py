@@ -142,7 +142,7 @@ def cutoffs(rows: Columns) -> Chart:
     """A line per system: a measure at each cut-off."""
     values = [1, 3, 10, 30, 100, 300, 1000]
     axis = {"values": values, "format": "d", "tickCount": len(values)}
-    scale = {"type": "log", "nice": False, "zero": False}
+    scale = {"type": "log", "nice": False}
     x = {"field": "k", "type": "quantitative", "title": "cut-off k", "scale": scale, "axis": axis}
     y = {"field": "value", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]}}
     view = _lines(x, y, rows, _tooltip("system", "measure", "k", value=_NUMBER))

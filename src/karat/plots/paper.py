@@ -134,7 +134,7 @@ def _room(chart: Chart, records: Sequence[Record], across: int) -> _Room:
 def _number_width(chart: Chart, records: Iterable[Record], channel: str) -> float:
     """About the width of the widest number on an axis."""
     values = [*_values(records, chart.scales.get(channel, ())), 0.0]
-    low, high = min(values), max(values)
+    low, high = 1.2 * min(values), 1.2 * max(values)  # an axis may end at the next round number
     digits = max(0, math.ceil(-math.log10((high - low) / _MOST_TICKS))) if low < high else 0
     return max(text_width(f"{value:,.{digits}f}".replace("-", "−")) for value in (low, high, 1.0))
 
@@ -177,7 +177,10 @@ def _title(template: str, names: Mapping[str, str], width: int) -> str:
 
 def _limited(names: Iterable[str], limit: int) -> Spec:
     """Properties of an axis or a legend whose labels are the beginnings and ends of long names; tooltips are whole."""
-    short = labels(dict.fromkeys(names), partial(fitted, width=limit))
+    different = dict.fromkeys(names)
+    short = labels(different, partial(fitted, width=limit))
+    if any(text_width(text) > limit for text in short.values()):  # numbered, because they would be the same
+        short = labels(different, partial(fitted, width=limit - text_width(" (99)")))
     changed = {name: text for name, text in short.items() if name != text}
     if not changed:
         return {"labelLimit": limit}
@@ -213,7 +216,7 @@ def _domains(chart: Chart, panels: Mapping[str, Sequence[Record]]) -> dict[str, 
         units = {panel: _unit(panel, values[panel]) if axis["title"] == "{measure}" else "" for panel in panels}
         for panel in panels:
             alike = [value for other in panels if units[other] == units[panel] for value in values[other]]
-            alike += [0.0] if scale.get("zero", True) else []
+            alike += [0.0] if scale.get("zero", scale.get("type") != "log") else []
             if "domain" not in scale and alike and min(alike) < max(alike):
                 domains[panel][channel] = [min(alike), max(alike)]
     return domains
