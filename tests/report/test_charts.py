@@ -149,7 +149,10 @@ def test_panels_of_the_page_share_their_scale(open_page: OpenPage) -> None:
         """() => {
             const draw = window.vegaEmbed;
             window.specs = [];
-            window.vegaEmbed = (target, spec, options) => { window.specs.push(spec); return draw(target, spec, options); };
+            window.vegaEmbed = (target, spec, options) => {
+                window.specs.push(spec);
+                return draw(target, spec, options);
+            };
         }"""
     )
     shown(page, "slices")

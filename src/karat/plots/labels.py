@@ -40,6 +40,7 @@ def labels(names: Iterable[str], shorten: Callable[[str], str] = label) -> dict[
 
 def fitted(text: str, width: float) -> str:
     """A name that is about as wide as that, in pixels: its beginning and its end, which often tell names apart."""
+    text = printable(text)
     shorter = (label(text, longest) for longest in range(min(len(text), _LONGEST), 3, -1))
     return next((name for name in shorter if text_width(name) <= width), label(text, 3))
 

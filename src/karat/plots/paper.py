@@ -25,6 +25,7 @@ Record = dict[str, Any]
 _GAP = 11
 _INNER = round(COLUMN) - 2 * PADDING
 _WIDEST_LABEL = 120
+_WIDEST_NUMBER = 60
 _MOST_TICKS = 7
 _TICK = 5
 """from the end of a label to its axis"""
@@ -66,13 +67,14 @@ def paper_spec(chart: Chart) -> Spec:
     panels = panels or {next(iter(chart.panel_names), ""): []}
     room = _room(chart, records, across=min(chart.across, len(panels)))
     names = {name: label(text) for name, text in _names(chart, next(iter(panels))).items()}
-    top = {"config": paper_config(room.ticks, room.title, room.heading), "description": _filled(chart.about, names)}
+    config = paper_config(room.ticks, room.title, room.heading)
+    if room.is_scientific:
+        config["numberFormat"] = "~g"
+    top = {"config": config, "description": _filled(chart.about, names)}
     views = [{**_panel(chart, panel, records, room), **_heading(chart, panel, room)} for panel in panels]
-    spec: Spec
     if len(views) == 1:
         fit = {"width": round(COLUMN), "autosize": {"type": "fit-x", "contains": "padding"}}
-        spec = _drawable({**views[0], "data": {"name": DATA}, **fit, **top, "datasets": {DATA: records}})
-        return spec
+        return {**_drawable({**views[0], "data": {"name": DATA}, **fit, **top, "datasets": {DATA: records}})}
     size = {"width": room.plot, **({"height": room.plot} if chart.is_square else {})}
     datasets = {f"{DATA}{at}": members for at, members in enumerate(panels.values())}
     concat = []
@@ -81,8 +83,7 @@ def paper_spec(chart: Chart) -> Spec:
         concat.append({**view, "layer": layer, "data": {"name": data}, **size})
     shared = dict.fromkeys(("color", "shape", "strokeDash"), "shared")
     layout = {"columns": room.across, "spacing": _GAP, "resolve": {"scale": shared, "legend": shared}}
-    spec = _drawable({"concat": concat, **layout, **top, "datasets": datasets})
-    return spec
+    return {**_drawable({"concat": concat, **layout, **top, "datasets": datasets})}
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ class _Room:
     plot: int
     right: int
     """half of a label of the horizontal axis"""
+    is_scientific: bool
+    """whether numbers would be too wide otherwise"""
 
     @property
     def heading(self) -> int:
@@ -123,19 +126,22 @@ class _Room:
 def _room(chart: Chart, records: Sequence[Record], across: int) -> _Room:
     y = chart.view["layer"][0]["encoding"]["y"]
     is_name = y["type"] == "nominal"
-    widths = [text_width(record[y["field"]]) for record in records] if is_name else [_number_width(chart, records, "y")]
-    label_width = math.ceil(min(_WIDEST_LABEL if is_name else math.inf, max(widths, default=0) + 2))
+    numbers = {channel: _number_width(chart, records, channel) for channel in ("x", "y")}
+    widths = [text_width(record[y["field"]]) for record in records] if is_name else [numbers["y"]]
+    label_width = math.ceil(min(_WIDEST_LABEL if is_name else _WIDEST_NUMBER, max(widths, default=0) + 2))
     left = label_width + _TICK + (math.ceil(TEXT + TITLE_PADDING) if y["title"] else 0)
-    right = math.ceil(_number_width(chart, records, "x") / 2)
+    right = math.ceil(min(_WIDEST_NUMBER, numbers["x"]) / 2)
     panel = (_INNER - _GAP * (across - 1)) // across
-    return _Room(across, label_width, left, panel - left - right, right)
+    is_scientific = max(numbers.values()) > _WIDEST_NUMBER
+    return _Room(across, label_width, left, panel - left - right, right, is_scientific)
 
 
 def _number_width(chart: Chart, records: Iterable[Record], channel: str) -> float:
     """About the width of the widest number on an axis."""
     values = [*_values(records, chart.scales.get(channel, ())), 0.0]
     low, high = 1.2 * min(values), 1.2 * max(values)  # an axis may end at the next round number
-    digits = max(0, math.ceil(-math.log10((high - low) / _MOST_TICKS))) if low < high else 0
+    step = (high - low) / _MOST_TICKS
+    digits = max(0, math.ceil(-math.log10(step))) if 0 < step < math.inf else 0
     return max(text_width(f"{value:,.{digits}f}".replace("-", "−")) for value in (low, high, 1.0))
 
 
