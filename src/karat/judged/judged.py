@@ -12,7 +12,7 @@ Code that makes a Judged knows nothing about measures, and measures know nothing
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal, Self
 
@@ -44,7 +44,6 @@ class Judged:
     hit_gold: Ints
     gold_grade: Floats
     gold_offsets: Ints
-    _relevant: dict[float, Ints] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def from_hits(
@@ -98,6 +97,11 @@ class Judged:
             counts = self.golds if wanted.all() else self._per_query(self.gold_query[wanted])
             self._relevant[rel] = read_only(counts)
         return self._relevant[rel]
+
+    @cached_property
+    def _relevant(self) -> dict[float, Ints]:
+        """What `relevant` found, for each grade."""
+        return {}
 
     def nonrelevant(self, rel: float) -> Ints:
         """How many documents of each query were judged not relevant; a negative grade means not judged."""
