@@ -357,7 +357,7 @@ def test_documents_and_answers_are_checked_for_their_own_measures() -> None:
     assert compare({"one": one, "two": other_truth}, measures=["EM"]).notes == ()
     assert compare({"one": one, "two": other_gold}, measures=["RR"]).notes == ()
     answers = evaluate_answers({"q": "nine", "r": "nine"}, {"q": "nine", "r": "x"}, "EM")
-    assert compare({"one": one, "two": answers}, measures=["EM"]).notes == ()
+    assert not [note for note in compare({"one": one, "two": answers}, measures=["EM"]).notes if "truth" in note]
 
 
 def test_spans_are_checked_for_measures_of_spans() -> None:
