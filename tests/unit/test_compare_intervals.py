@@ -153,6 +153,22 @@ def test_an_exact_p_decides_the_side_of_0_if_random_signs_are_too_few_to_tell() 
     assert disagreed
 
 
+def test_intervals_of_very_many_tests_use_fewer_random_signs_and_agree_with_p_all_the_same() -> None:
+    criterion = Criterion(0.05)
+    tests = [_drawn(seed, 45, 0.3, 0, 15) for seed in range(60)]
+    compared = [Inverted(np.ones(45, bool), criterion)] * len(tests)
+    every = randomization(tests, 70_000, inverted=compared)
+    with patch("karat.stats.random_signs._MANY_TESTS", 10):
+        some = randomization(tests, 70_000, inverted=compared)
+    assert every.p.tolist() == some.p.tolist()
+    assert every.intervals != some.intervals
+    for p, one, other in zip(some.p, every.intervals, some.intervals, strict=True):
+        assert one is not None
+        assert other is not None
+        assert other == pytest.approx(one, abs=0.01)
+        assert excludes_zero(other) == (p < 0.05)
+
+
 def test_an_interval_by_many_random_signs_is_the_same_in_blocks() -> None:
     differences = _drawn(3, 60, 0.1, 0, 15)
     whole = inverted(differences, Criterion(0.05), 60_000)[1]

@@ -155,6 +155,7 @@ class RandomEnds:
         # The test takes larger distances from the mean as equal.
         self._rounding = ROUNDING / 4 * float(np.abs(differences).mean())
         self._criterion = criterion
+        self.permutations = permutations
         self._rank = criterion.rank(permutations + 1) if spread_of(differences) else 0
         self._below, self._above = _Largest(self._rank, permutations), _Largest(self._rank, permutations)
 
@@ -167,11 +168,13 @@ class RandomEnds:
         centred[signs.trivial] = np.inf
         np.multiply(np.abs(centred, out=farther), signs.per_fewer, out=farther)
         # The first patterns tell which of the others need not be looked at.
-        parts = [0, len(totals)] if self._below.seen else [0, min(_FIRST, len(totals)), len(totals)]
+        count = len(centred)
+        parts = [0, count] if self._below.seen else [0, min(_FIRST, count), count]
         for start, stop in pairwise(parts):
             chosen = start + np.flatnonzero(farther[start:stop] >= min(self._below.least, self._above.least))
             # The means of the swapped and of the other differences lie on two sides of the mean.
-            swapped, other = (centred[chosen] * weights[chosen] for weights in (signs.per_swapped, signs.per_other))
+            sums = centred[chosen]
+            swapped, other = sums * signs.per_swapped[chosen], sums * signs.per_other[chosen]
             self._below.add(np.maximum(swapped, other), stop - start)
             self._above.add(-np.minimum(swapped, other), stop - start)
 
@@ -181,7 +184,7 @@ class RandomEnds:
             return None
         rejected = self._criterion.rejects(p)
         below, above = self._below.value, self._above.value
-        # If p is exact, random patterns may disagree with it on which side of 0 an end lies.
+        # If p is exact, or from more patterns, these may disagree with it on which side of 0 an end lies.
         limit = abs(self._mean) - self._rounding
         if rejected and self._mean > 0:
             below = self._below.largest_up_to(min(below, limit))
@@ -199,14 +202,12 @@ class _Largest:
         self._rank, self._total = rank, total
         self.seen = self._larger = 0
         self._kept = np.empty(0)
-        self.least, self._most = -math.inf, math.inf
+        self.least = -math.inf
 
     def add(self, values: Floats, seen: int) -> None:
         """Add those of the next `seen` values that are at least `least`, and perhaps others."""
         self.seen += seen
-        inside = values[(values >= self.least) & (values <= self._most)]
-        self._larger += int(np.count_nonzero(values > self._most))
-        values = np.concatenate([self._kept, inside])
+        values = np.concatenate([self._kept, values])
         # The value to find is expected to have this rank among those so far.
         expected = self._rank * self.seen / self._total
         margin = _DEVIATIONS * (math.sqrt(expected) + 1)
@@ -215,10 +216,8 @@ class _Largest:
         first, final = (min(max(last - round(rank), 0), last) for rank in ranks)
         values.partition(first)
         self.least = float(values[first])
-        near = np.partition(values[first:], final - first)
-        self._kept = near[: final - first + 1]
+        self._kept = np.partition(values[first:], final - first)[: final - first + 1]
         self._larger += last - final
-        self._most = float(near[final - first]) if self._larger else math.inf
 
     @property
     def value(self) -> float:

@@ -31,6 +31,8 @@ _MAX_UNITS = 1 << 16
 _MAX_SUMS = 1 << 25
 # Permutations at a time. The random numbers depend on this, so it must not depend on the data.
 _BLOCK = 1 << 16
+# The intervals of more tests are from the first of these blocks only: of 100,000 permutations, two thirds of the time.
+_MANY_TESTS = 1_000
 # Groups of 8 queries, and columns, at a time: they affect memory only.
 _GROUPS = 64
 _COLUMNS = 64
@@ -79,7 +81,8 @@ def randomization(
     differences are those of a few `systems`, the random sums of the systems are computed instead of those of all pairs.
 
     With `inverted`, each test has the interval of all mean differences that it does not reject. It is exact for up to
-    16 compared queries, and from the random signs for more. It contains 0 exactly if p is not significant.
+    16 compared queries, and from the random signs for more (the first 65,536 of them if there are more than 1,000
+    tests). It contains 0 exactly if p is not significant.
 
     >>> randomization([np.array([0.1, 0.2, 0.3, 0.0])]).p
     array([0.25])
@@ -97,8 +100,9 @@ def randomization(
             intervals[at] = listed_interval(differences[at][compared], float(p[at]), criterion)
         else:
             sampled[at] = True
+    for_ends = permutations if sampled.sum() <= _MANY_TESTS else min(permutations, _BLOCK)
     tests = {
-        at: _RandomTest(differences[at], permutations, inverted[at] if inverted else None)
+        at: _RandomTest(differences[at], for_ends, inverted[at] if inverted else None)
         for at in np.flatnonzero(sampled).tolist()
     }
     random = _RandomSigns(permutations, seed, show)
@@ -295,7 +299,7 @@ class _RandomSigns:
             for (one, other), test in zip(places, tests, strict=True):
                 totals = sums[one] if other is None else np.subtract(sums[one], sums[other], out=part)
                 test.reached += int(np.count_nonzero(np.abs(totals, out=scratch[0]) >= test.least))
-                if test.ends is not None:
+                if test.ends is not None and start < test.ends.permutations:
                     test.ends.add(totals, signs_of[test.compared], scratch)
             self.show(done + len(tests) * (start + count) / self.permutations)
 
