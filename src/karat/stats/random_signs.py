@@ -92,7 +92,9 @@ def randomization(
         if progress is not None:
             progress(done, len(differences))
 
-    p, exact = _exact_tests(differences, show)
+    # A test with an exact p is not done yet if its interval is from random signs.
+    listed = len(differences) if inverted is None else sum(each.compared.sum() <= MAX_LISTED for each in inverted)
+    p, exact = _exact_tests(differences, lambda done: show(min(done, listed)))
     intervals: list[Ends | None] = [None] * len(p)
     sampled = ~exact
     for at, (compared, criterion) in enumerate(inverted or ()):
