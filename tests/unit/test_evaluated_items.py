@@ -110,6 +110,87 @@ def test_of_results_that_name_passages_without_texts_the_set_of_ids_decides() ->
             )
 
 
+def test_a_text_that_results_do_not_have_is_the_one_that_the_file_has_now() -> None:
+    records = [{**results()[0], "retrieved": ["p1"]}]
+    for text, expected in (("Iron rusts.", 1.0), ("Iron shines.", (0, 1))):
+        file = [
+            PASSAGES[0],
+            {**RELEVANCE[0], "label": 3, "digest": text_digest(TEXTS["p1"])},
+            {**PASSAGES[0], "text": text},
+        ]
+        assert value(evaluate_results(records, "ContextPrecision", verdicts=file), "ContextPrecision") == expected
+        label = claim(against_digest=text_digest(TEXTS["p1"]))
+        scores = evaluate_results(records, "Faithfulness", verdicts=[{**PASSAGES[0], "text": text}, label])
+        assert value(scores, "Faithfulness") == (expected and 0.0 if expected == 1.0 else expected)
+
+
+def test_a_label_against_no_passages_does_not_count_for_others() -> None:
+    label = claim(against_digest=joint_digest([]))
+    for retrieved, expected in (([], 0.0), (["p1"], (0, 1))):
+        scores = evaluate_results(results(retrieved), "Faithfulness", verdicts=[label])
+        assert value(scores, "Faithfulness") == expected
+
+
+def test_nothing_to_judge_is_about_an_answer_the_passages_or_the_gold_answer_of_its_digest() -> None:
+    nothing = {"query": "q", "task": "support", "state": "nothing_to_judge", "label": None}
+    other = {**claim(), "query": "r", "of_digest": None}
+    nugget = {**other, "type": "nugget", "item": "n1", "against": "answer"}
+    records = [*results(gold_answers=["Soft."]), {**results()[0], "query": "r"}]
+    for text, is_same in (("It is soft [1].", True), ("It is hard.", False)):
+        label = {**nothing, "item": "answer", "digest": text_digest(text)}
+        found = evaluate_results(records, "Faithfulness", verdicts=[label, other])
+        assert bool(found.bounds("Faithfulness").unjudged.sum()) is not is_same
+    for text, is_same in (("Soft.", True), ("Hard.", False)):
+        label = {**nothing, "item": "question", "digest": text_digest(text)}
+        found = evaluate_results(records, "NuggetRecall", verdicts=[label, nugget])
+        assert bool(found.bounds("NuggetRecall").unjudged.sum()) is not is_same
+
+
+def test_correctness_is_about_the_gold_answers_that_an_answer_was_compared_with() -> None:
+    label = {"query": "q", "task": "correctness", "item": "answer", "label": "correct"}
+    label |= {"digest": text_digest("It is soft [1]."), "against_digest": text_digest("Soft.")}
+    for gold, expected in ((["Soft."], 1.0), (["Hard."], (0, 1))):
+        scores = evaluate_results(results(gold_answers=gold), "Correctness", verdicts=[label])
+        assert value(scores, "Correctness") == expected
+
+
+def test_several_passages_are_recognized_by_their_texts_together() -> None:
+    answer = "It is soft [1][2]."
+    label: Record = {
+        "query": "q",
+        "type": "sentence",
+        "item": "s1",
+        "task": "support",
+        "against": ["p1", "p2"],
+        "label": "full",
+    }
+    label |= {"digest": text_digest(answer), "against_digest": joint_digest(map(text_digest, list(TEXTS.values())[:2]))}
+    swapped = [{**PASSAGES[0], "text": TEXTS["p3"]}, PASSAGES[1]]
+    for passages in ([], PASSAGES, swapped, [{**each, "removed": True} for each in PASSAGES]):
+        for names in (["p1", "p2"], ["p1", "p2", "p3"]):
+            scores = evaluate_results(results(names, answer), "CitationRecall", verdicts=[*passages, label])
+            assert scores.means == {"CitationRecall": 1.0}
+
+
+def test_a_label_of_another_context_does_not_keep_single_passages_from_standing_in() -> None:
+    stale = claim(against_digest=text_digest(TEXTS["p2"]))
+    single = claim("none", ["p1"], against_digest=text_digest(TEXTS["p1"]))
+    for labels, expected in (([stale], (0, 1)), ([single], 0.0), ([stale, single], 0.0)):
+        assert value(evaluate_results(results(["p1"]), "Faithfulness", verdicts=labels), "Faithfulness") == expected
+
+
+def test_a_label_without_a_record_of_its_item_is_found_by_its_text() -> None:
+    records = [{"query": "q", "retrieved": [{"id": "d7", "content": TEXTS["p2"]}], "answer": "."}]
+    label = {**RELEVANCE[1], "digest": text_digest(TEXTS["p2"])}
+    assert evaluate_results(records, "ContextPrecision", verdicts=[label]).means == {"ContextPrecision": 1.0}
+
+
+def test_a_claim_that_was_removed_does_not_remove_labels_of_a_passage_with_its_id() -> None:
+    removed = {"query": "q", "id": "p2", "type": "claim", "removed": True}
+    scores = evaluate_results(results(), "ContextPrecision", verdicts=[removed, *RELEVANCE])
+    assert scores.means == {"ContextPrecision": 0.5}
+
+
 def test_what_a_sentence_cites_is_what_it_cites_in_the_results() -> None:
     sentence = {"query": "q", "id": "s1", "type": "sentence", "cites": ["p1"]}
     label = {"query": "q", "task": "support", "item": "s1", "against": ["p1"], "label": "full"}

@@ -60,7 +60,7 @@ def nuggets_request(
     texts = list(gold) or [each.text or "" for each in passages]
     found = {"gold_answers": texts} if gold else {"passages": [{"id": at, "text": t} for at, t in enumerate(texts, 1)]}
     kind = {"type": "string", "enum": list(_IMPORTANCE)}
-    of = Item(query, "question", "answer")
+    of = Item(query, "question", "answer", digest=of_digest)
 
     def items(nuggets: Iterable[tuple[str, str | None]]) -> tuple[Record, ...]:
         named = zip(_new_ids("nugget", taken), nuggets, strict=False)

@@ -10,7 +10,7 @@ from karat.judges.prompts import Prompt, object_schema
 from karat.judges.replies import LabelReply, read_label, read_labels
 from karat.judges.requests import ModelRequest, ReadReply, Record
 from karat.labels.label_columns import Against
-from karat.labels.recipes import Asked
+from karat.labels.recipes import Asked, compared_digest
 from karat.labels.records import Item
 from karat.labels.responses import Response
 from karat.labels.tasks import NOTHING_TO_JUDGE, Task
@@ -61,8 +61,7 @@ class LabelSubject(NamedTuple):
 
 def subject_of(asked: Asked, task: Task, response: Response) -> LabelSubject:
     """What a label is about, for a response."""
-    digest = response.digest_of(asked.against) if task.name == "support" and asked.against is not None else None
-    return LabelSubject(task, asked.item, response.system, asked.against, digest)
+    return LabelSubject(task, asked.item, response.system, asked.against, compared_digest(asked, task.name, response))
 
 
 def label_requests(

@@ -239,13 +239,17 @@ class _Planner:
             if self.recipe in _OF_CLAIMS and not has_text(response.answer):
                 yield self._signed(nothing_in(items.answers[response.system]))
             if self.recipe in _OF_EACH_PASSAGE and not response.passages:
-                yield self._signed(nothing_in(Item(response.query, "context", "answer", response.system)))
+                digest = response.digest_of("context")
+                yield self._signed(
+                    nothing_in(Item(response.query, "context", "answer", response.system, digest=digest))
+                )
         if items.gold is not None:
             is_unanswerable = not (items.gold.text or "").strip()
             if self.recipe == "claims" and is_unanswerable:
                 yield self._signed(nothing_in(items.gold))
             if self.recipe in _OF_NUGGETS and is_unanswerable and not items.nuggets:
-                yield self._signed(nothing_in(Item(items.gold.query, "question", "answer")))
+                digest = items.gold.current_digest
+                yield self._signed(nothing_in(Item(items.gold.query, "question", "answer", digest=digest)))
             if self.recipe == "abstention":
                 label = "refused" if is_unanswerable else "answered"
                 verdict = LabelSubject(self.task, items.gold).verdict(label=label)

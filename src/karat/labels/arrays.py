@@ -67,8 +67,6 @@ class VerdictArrays:
         # Nuggets or passages that could not be listed are unknown.
         self.rows = self.rows[~labels.are_failed_lists(self.rows)]
         self.unused = self.replaced = 0
-        self.outdated: Ints = np.zeros(0, np.int64)
-        """the rows of labels whose texts have changed since"""
         self.gold_refusals: dict[int, float] = {}
 
     def add_response(self, response: Response) -> None:
@@ -176,8 +174,8 @@ class VerdictArrays:
         """
         labels, columns = self.records.labels, self._label_columns()
         values = self._values()
-        usable = columns.against >= 0
-        self.unused = int((~usable).sum())
+        self.unused = int((columns.against < 0).sum())
+        usable = (columns.against >= 0) & ~self._stands_aside(columns)
         authors = labels.by.codes[self.rows].astype(np.int64)
         sample = np.zeros(len(self.rows), np.int64) if people else np.array(labels.sample)[self.rows]
         columns, values = _LabelPositions(*(each[usable] for each in columns)), values[usable]
@@ -221,6 +219,14 @@ class VerdictArrays:
                     items = np.flatnonzero((self.items.query == code[0]) & (self.items.set == code[1]))
                     yield items.tolist(), every if 2 * len(none) > len(every) else none
 
+    def _stands_aside(self, columns: _LabelPositions) -> Bools:
+        """Which stale labels are against other passages, while there are labels against single ones of the item."""
+        stale: Bools = self.stale[self.rows] & (columns.against == AGAINST.index("context"))
+        if not stale.any():
+            return stale
+        single = columns.item[(columns.against == AGAINST.index("passage")) & ~self.stale[self.rows]]
+        return np.asarray(stale & np.isin(columns.item, single), bool)
+
     def _thing(self, columns: _LabelPositions) -> Ints:
         """A number for what each label is about: labels for the same thing have the same number."""
         items = len(self.items.item) + 1
@@ -239,9 +245,7 @@ class VerdictArrays:
             name, given = task[at // len(label)], label[at % len(label)]
             numbers[at] = np.nan if given is None else tasks[name].value(given)
         values = numbers[pair]
-        stale = self.stale[self.rows]
-        self.outdated = self.rows[stale]
-        values[stale] = np.nan
+        values[self.stale[self.rows]] = np.nan
         return values
 
     def _last_of_each(self, thing: Ints, authors: Ints, sample: Ints, values: Floats) -> Ints:

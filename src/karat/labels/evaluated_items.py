@@ -22,7 +22,7 @@ from karat.labels.categorical import Categorical, pair_codes
 from karat.labels.items import answer_of, gold_of, items_of
 from karat.labels.label_columns import Against, ItemKey, LabelColumns
 from karat.labels.reading import VerdictRecords
-from karat.labels.records import Item, joint_digest
+from karat.labels.records import IMPLIED, Item, joint_digest
 from karat.labels.responses import Response
 
 Value = TypeVar("Value")
@@ -83,7 +83,7 @@ class EvaluatedItems:
         for response in responses:
             taken = {item.id for item in extracted.get(response.query, ())}
             given = [*answer_of(response), *gold_of(response), *items_of(response, taken)]
-            items |= {(item.query, item.id): item for item in given}
+            items |= {(item.query, item.id): _with_known_text(item, labelled) for item in given}
             if (gold := labelled.get((response.query, "gold"))) is not None:
                 items.setdefault((response.query, "gold"), gold)
             for item in extracted.get(response.query, ()):
@@ -100,7 +100,8 @@ class EvaluatedItems:
     @property
     def rejected(self) -> frozenset[ItemKey]:
         """The items that somebody removed: of results, these are claims and nuggets."""
-        return frozenset(key for key, item in self.removed.items() if not self.of_results or item.type in EXTRACTED)
+        removed = (key for key, item in self.removed.items() if not self.of_results or item.type in EXTRACTED)
+        return frozenset(key for key in removed if key not in self.items)
 
     @property
     def queries_of_gone(self) -> str:
@@ -116,7 +117,7 @@ class EvaluatedItems:
             # Only passages have a relevance, and those of other results may have no record.
             is_relevance = labels.task.take(rows).where(lambda task: task == "relevance")
             keys = zip(labels.query.take(rows[is_relevance]), item.take(rows[is_relevance]), strict=True)
-            unknown = [key not in self.items for key in keys]
+            unknown = [key not in self.items and key[1] not in IMPLIED for key in keys]
             fit[np.flatnonzero(is_relevance)[unknown]] = Fit.ABSENT
         return FittedLabels(replace(labels, item=item, against=against), fit)
 
@@ -150,28 +151,35 @@ class EvaluatedItems:
 
     def _subject(self, query: str, name: str, digest: str | None) -> tuple[str, Fit]:
         """What is evaluated of an item that was labelled with a text of this digest."""
-        key = query, name
-        known = self.labelled.get(key)
+        if name == "context":
+            return name, Fit.SAME if digest is None else self._context(query, digest)
+        key = query, "gold" if name == "question" else name  # what there are no nuggets in
+        known, item = self.labelled.get(key), self.items.get(key)
+        if name == "question":
+            return name, Fit.SAME if item is None or digest is None else _fit(digest, self._digest(item))
         if digest is None and known is not None:
             digest = known.labelled_digest
-        item = self.items.get(key)
-        if item is None and (known is None and key not in self.removed):
-            return name, Fit.SAME  # one that needs no record, or an error
         if item is not None and item is known:
             if digest is not None and _fit(digest, self._digest(item)) == Fit.STALE:
                 return name, Fit.STALE
             return name, Fit.TRUSTED if self._is_from_unknown_answer(item) else Fit.SAME
         if item is not None and (fit := _fit(digest, self._digest(item))) != Fit.STALE:
             return name, fit
-        other = self._by_text.get((query, (known or item or self.removed[key]).type, digest))
-        if other is not None:
-            return other, Fit.SAME
+        record = known or item or self.removed.get(key)
+        for kind in ("passage", "sentence") if record is None else (record.type,):
+            if (other := self._by_text.get((query, kind, digest))) is not None:
+                return other, Fit.SAME
+        if record is None:
+            return name, Fit.SAME  # one that needs no record, or an error
         return name, Fit.STALE if item is not None else Fit.ABSENT
 
     def _against(self, query: str, against: Against, digest: str | None) -> tuple[Against, Fit]:
         """What is evaluated of the texts that an item was compared with, which had this digest."""
-        if against is None or against == "question":
+        if against == "question" or (against is None and digest is None):
             return against, Fit.SAME
+        if against is None:  # the answer as a whole, which may have been compared with the gold answer
+            gold = self.items.get((query, "gold"))
+            return against, Fit.SAME if gold is None else _fit(digest, self._digest(gold))
         if isinstance(against, str) and against != "context":
             item, known = self.items.get((query, against)), self.labelled.get((query, against))
             digest = digest or (None if known is None else known.labelled_digest)
@@ -182,9 +190,13 @@ class EvaluatedItems:
         found = [self._passage(query, name, alone) for name in against]
         fit = max(fit for _, fit in found)
         names = tuple(sorted({name for name, _ in found}))
-        if digest is None or alone or fit == Fit.ABSENT or any((query, name) not in self.items for name in names):
+        if digest is None or alone:
             return names, fit
-        return names, _fit(digest, joint_digest(self._digest(self.items[query, name]) for name in names))
+        are_there = all((query, name) in self.items for name in names)
+        now = joint_digest(self._digest(self.items[query, name]) for name in names) if are_there else None
+        if now != digest and (query, digest) in self._by_texts:
+            return self._by_texts[query, digest], Fit.SAME
+        return names, _fit(digest, now) if are_there else fit
 
     def _passage(self, query: str, name: str, digest: str | None) -> tuple[str, Fit]:
         found, fit = self._subject(query, name, digest)
@@ -198,8 +210,8 @@ class EvaluatedItems:
         if query in self.without_passages or not (self.of_results or passages):
             return _fit(digest, None)
         now = joint_digest(map(self._digest, passages))
-        if digest is not None and (now is not None or not passages):
-            return Fit.SAME if now == digest else Fit.STALE
+        if None not in (digest, now):
+            return _fit(digest, now)
         if listed is None:
             return Fit.TRUSTED
         found = [self._passage(query, name, None) for name in listed]
@@ -241,6 +253,18 @@ class EvaluatedItems:
         for item in self.items.values():
             if item.type in ("passage", "sentence") and item.text is not None:
                 found.setdefault((item.query, item.type, self._digest(item)), item.id)
+        return found
+
+    @cached_property
+    def _by_texts(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
+        """What sentences of results cite together, and all but one of that, by the joint digest of the texts."""
+        found: dict[tuple[str, str], tuple[str, ...]] = {}
+        for item in self.items.values() if self.of_results else ():
+            cited = tuple(sorted(name for name in item.cites if (item.query, name) in self.items))
+            for names in (cited, *(tuple(each for each in cited if each != other) for other in cited)):
+                digest = joint_digest(self._digest(self.items[item.query, name]) for name in names)
+                if len(names) > 1 and digest is not None:
+                    found.setdefault((item.query, digest), names)
         return found
 
     def _digest(self, item: Item) -> str | None:
@@ -310,6 +334,14 @@ def _of_other_answers(labelled: Mapping[ItemKey, Item], items: Mapping[ItemKey, 
     return frozenset(found)
 
 
+def _with_known_text(item: Item, labelled: Mapping[ItemKey, Item]) -> Item:
+    """An item of results; if these do not have its text, with the digest that the files have of it."""
+    known = labelled.get((item.query, item.id))
+    if item.text is not None or known is None or known.type != item.type:
+        return item
+    return item._replace(digest=known.current_digest)
+
+
 def _digest_of_answer(item: Item, labelled: Mapping[ItemKey, Item]) -> str | None:
     """The digest of the answer that a claim or a nugget is from, as far as it is known."""
     if item.of_digest is not None or item.type == "nugget":
@@ -320,6 +352,6 @@ def _digest_of_answer(item: Item, labelled: Mapping[ItemKey, Item]) -> str | Non
 
 def _fit(labelled: str | None, digest: str | None) -> Fit:
     """How a text that was labelled fits the text that is evaluated, by their digests as far as these are known."""
-    if labelled is None:
+    if labelled is None or digest is None:
         return Fit.TRUSTED
-    return Fit.SAME if digest in (None, labelled) else Fit.STALE
+    return Fit.SAME if digest == labelled else Fit.STALE

@@ -84,6 +84,13 @@ def asked(recipe: str, response: Response, items: Sequence[Item]) -> list[Asked]
     return found
 
 
+def compared_digest(asked: Asked, task: str, response: Response) -> str | None:
+    """The digest of what a label compares its item with, by which it notices that this has changed since."""
+    if task == "correctness":
+        return response.digest_of("gold")
+    return response.digest_of(asked.against) if task == "support" and asked.against is not None else None
+
+
 def empty_set(recipe: str) -> str:
     """The implied item whose set of items is empty if a recipe has no subjects: `answer`, `question` or `context`."""
     return "context" if recipe == "context" else "question" if recipe in ("nuggets", "coverage") else "answer"

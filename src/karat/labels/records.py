@@ -122,11 +122,11 @@ def check_version(record: Mapping[str, Any], where: str) -> None:
 def joint_digest(digests: Iterable[str | None]) -> str | None:
     """The digest of several texts together, in any order, from their digests; that of one text is its own.
 
-    None if one of them is not known, or if there are none.
+    That of no texts is the digest of an empty one. None if one of them is not known.
     """
     distinct = {*digests}
     known = sorted(each for each in distinct if each is not None)
-    if not known or len(known) < len(distinct):
+    if len(known) < len(distinct):
         return None
     return known[0] if len(known) == 1 else text_digest("\n".join(known))
 

@@ -52,6 +52,8 @@ class Response:
         if against in ("answer", "gold"):
             text = self.answer if against == "answer" else self.gold_text
             return None if text is None else text_digest(text)
+        if not self.knows_passages:
+            return None
         chosen = [each for each in self.passages if against == "context" or each.id in against]
         return joint_digest(None if each.text is None else text_digest(each.text) for each in chosen)
 

@@ -157,7 +157,7 @@ def select_labels(
         notes,
         of_removed=of_removed,
         replaced=building.replaced,
-        outdated=len(building.outdated),
+        outdated=int((fit == Fit.STALE).sum()),
         not_cited=building.unused,
         not_given=int((~is_there).sum()),
         without_digest=int((fit == Fit.TRUSTED).sum()) if responses is not None else 0,

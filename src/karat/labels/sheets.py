@@ -19,7 +19,7 @@ from karat.errors import KaratError, did_you_mean, first_few, plural, shown
 from karat.labels.evaluated_items import of_other_answers
 from karat.labels.items import items_of
 from karat.labels.label_columns import Against
-from karat.labels.recipes import RECIPES, Asked, asked, empty_set, subjects, task_of
+from karat.labels.recipes import RECIPES, Asked, asked, compared_digest, empty_set, subjects, task_of
 from karat.labels.records import Item, text_digest
 from karat.labels.responses import Response
 from karat.labels.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
@@ -183,7 +183,8 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
     of_row: dict[str, Any] = {**place, "query": response.query, "system": response.system, "task": task.name}
     if isinstance(item, str):
         cells = ["", "", _EMPTY[item], NOTHING_TO_JUDGE, NOTHING_TO_JUDGE]
-        of_row["item"] = {"id": item}
+        digest = response.digest_of("gold" if item == "question" else item)
+        of_row["item"] = {"id": item, "digest": digest}
     elif row.asked is None:
         given = " that was given" if item.cites else ""
         cells = [_quoted(item.text), "", f"Nothing: it cites no passage{given}.", NOTHING_TO_JUDGE, ""]
@@ -201,8 +202,7 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
             "",
         ]
         of_row |= {"item": _item_record(item), "against": against, "asked": True}
-        if task.name == "support" and against is not None:
-            of_row["against_digest"] = response.digest_of(against)
+        of_row["against_digest"] = compared_digest(row.asked, task.name, response)
     if task.name not in BUILT_IN:
         of_row["rubric"] = {"question": task.question, "scale": dict(task.scale)}
     if is_first:

@@ -91,7 +91,7 @@ class ContextRelevanceEvaluator(GroundingEvaluator):
         yield from (passage.record() for passage in question.passages)
         yield from question.removals(question.passages, "passage")
         if not question.passages:
-            yield question.verdict("relevance", "context", state="nothing_to_judge")
+            yield question.verdict("relevance", question.context, state="nothing_to_judge")
 
 
 def _containing(statement: str, contexts: Sequence[str]) -> list[int]:

@@ -108,14 +108,14 @@ class FaithfulnessEvaluator(GroundingEvaluator):
         for claim, score in zip(claims, scores, strict=True):
             yield question.verdict("support", claim, label="full" if score else "none")
         if not claims:
-            yield question.verdict("support", "answer", state="nothing_to_judge")
+            yield question.verdict("support", answer, state="nothing_to_judge")
 
     def _failed(self, question: Question) -> Iterator[Record]:
         items = _given(question)
         yield from (item.record() for item in items)
         if not question.are_known(items):
             yield from question.removals(items, "claim", "passage")
-        yield question.verdict("support", "answer", state="failed")
+        yield question.verdict("support", items[0], state="failed")
 
 
 def _given(question: Question) -> list[Item]:

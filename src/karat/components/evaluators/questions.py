@@ -28,13 +28,18 @@ class Question(NamedTuple):
         """The contexts, as passages `p1`, `p2`, and so on."""
         return [self.item(f"p{at}", "passage", text, rank=at) for at, text in enumerate(self.inputs["contexts"], 1)]
 
-    def verdict(self, task: str, item: Item | str, **fields: Any) -> Record:
+    @property
+    def context(self) -> Item:
+        """All contexts together."""
+        digest = joint_digest(each.current_digest for each in self.passages)
+        return Item(self.query, "context", "answer", self.system, digest=digest)
+
+    def verdict(self, task: str, item: Item, **fields: Any) -> Record:
         """A label of an item, or a state."""
-        name, digest = (item, None) if isinstance(item, str) else (item.id, item.current_digest)
-        against = joint_digest(each.current_digest for each in self.passages) if task == "support" else None
+        against = self.context.digest if item.type == "claim" else None
         record = {
-            "record": "verdict", "query": self.query, "system": self.system, "task": task, "item": name,
-            "against": _AGAINST[task], **fields, "digest": digest, "against_digest": against,
+            "record": "verdict", "query": self.query, "system": self.system, "task": task, "item": item.id,
+            "against": _AGAINST[task], **fields, "digest": item.current_digest, "against_digest": against,
         }  # fmt: skip
         return {name: value for name, value in record.items() if value is not None}
 
