@@ -187,3 +187,27 @@ def check_level(level: object) -> float:
     if number is None or not 0 < number < 1:
         raise KaratError(f"level={shown(level)} is not between 0 and 1", hint="For 95%, write level=0.95.")
     return number
+
+
+def level_text(level: float, digits: int = 6) -> str:
+    """A confidence level in percent, with so many significant digits, or with more if it would be shown as 100%.
+
+    >>> level_text(0.95), level_text(1 - 0.05 / 3, 4), level_text(1 - 0.05 / 300_000, 4)
+    ('95%', '98.33%', '99.99998%')
+    """
+    return f"{_text_below(100 * level, 100, digits)}%"
+
+
+def alpha_text(alpha: float) -> str:
+    """A significance level.
+
+    >>> alpha_text(0.05), alpha_text(0.125), alpha_text(0.99999999)
+    ('0.05', '0.125', '0.99999999')
+    """
+    return _text_below(alpha, 1, 6)
+
+
+def _text_below(number: float, bound: float, digits: int) -> str:
+    """A number with so many significant digits, or with as many more as show that it is below a bound."""
+    texts = (f"{number:.{places}g}" for places in range(digits, 18))
+    return next((text for text in texts if float(text) < bound), repr(number))

@@ -143,6 +143,15 @@ def test_a_line_says_what_the_intervals_of_differences_are(options: dict[str, An
     assert f"intervals of differences are {line}" in lines
 
 
+def test_levels_are_shown_with_as_many_digits_as_they_need() -> None:
+    text = str(compare(shifted(0.1, 0.2), level=0.999999, test="t", correction="bonferroni"))
+    assert "40 queries, with 99.9999% confidence intervals" in text
+    assert "intervals of differences are at 99.99997%, corrected like p" in text
+    assert "intervals of differences are at 97.125%, not corrected" in str(compare(shifted(0.1, 0.2), level=0.97125))
+    assert "if p is below 0.125\n" in str(compare(shifted(0.1), level=0.875))
+    assert "significantly better, p below 0.125" in str(compare(shifted(0.1), level=0.875))
+
+
 def test_intervals_by_tukeys_test_hold_for_all_pairs_at_once() -> None:
     text = str(compare(shifted(0.1, 0.2), test="tukey", permutations=999, resamples=9))
     assert "intervals of differences hold for all pairs at once: they exclude 0 exactly if p is below 0.05\n" in text

@@ -12,7 +12,7 @@ import numpy as np
 
 from karat.analysis.query_groups import NONE, grouped, name_of_groups, query_values, read_bins
 from karat.errors import plural, require
-from karat.options import check_level
+from karat.options import check_level, level_text
 from karat.output.tables import Cell, Mark, Table, Tabular
 from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.summary import (
@@ -107,7 +107,7 @@ class Slices(Tabular):
     def _notes(self) -> tuple[str, ...]:
         lines = [f"{plural(len(self.whole.queries), 'query')} in {plural(len(self.groups), 'group')}"]
         if self.level is not None:
-            lines = [f"{lines[0]}, with {100 * self.level:g}% confidence intervals"]
+            lines = [f"{lines[0]}, with {level_text(self.level)} confidence intervals"]
         if possible := possible_means(self.whole):
             lines = with_legend(lines[0], possible.values())
         if self.level is not None:

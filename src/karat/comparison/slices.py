@@ -23,6 +23,7 @@ from karat.comparison.tables import (
     method_text,
 )
 from karat.errors import enumeration, plural, printable, require, safe_line
+from karat.options import level_text
 from karat.output.tables import Cell, Table, note_line
 from karat.registry import Measure
 from karat.scores.summary import DIGITS, cell_text, check_digits, nonzero_text, notes
@@ -174,7 +175,7 @@ class ComparisonSlices(ComparisonExports):
         queries = f"{plural(len(self.whole.queries), 'query')} in {plural(len(self.groups), 'group')}"
         corrected = max(power.comparisons for power in powers) > 1
         lines = [
-            f"{queries}, with {100 * method.level:g}% confidence intervals;"
+            f"{queries}, with {level_text(method.level)} confidence intervals;"
             f" p by {method_text(method, powers, measures)}",
             *intervals_text([*self.groups.values(), self.whole]),
             *(["p of all queries is not corrected over the groups"] if corrected else []),

@@ -10,6 +10,7 @@ from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import CORRECTED, correction_text, p_text, without_rounding
 from karat.errors import enumeration, plural, printable
+from karat.options import alpha_text, level_text
 from karat.output.tables import Cell, Mark, Table, latex_text, note_line
 from karat.scores.summary import DIGITS, cell_text, interval_text, nonzero_text, notes
 from karat.stats import MAX_EXACT
@@ -85,7 +86,7 @@ def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
     """The mark of a significant difference: better or worse than the baseline."""
     if not comparison.significant(row):
         return None
-    below = f"p below {comparison.method.alpha:.2g}"
+    below = f"p below {alpha_text(comparison.method.alpha)}"
     if row.is_improvement:
         return Mark("*", f"significantly better, {below}", "bold green")
     return Mark("!", f"significantly worse, {below}", "bold red", weak=True)
@@ -162,7 +163,7 @@ def _queries(comparison: Comparison) -> str:
     queries = plural(len(comparison.queries), "query")
     if len(comparison.queries) == 1:
         return queries
-    return f"{queries}, with {100 * comparison.method.level:g}% confidence intervals"
+    return f"{queries}, with {level_text(comparison.method.level)} confidence intervals"
 
 
 def method_text(method: Method, powers: Sequence[Power], measures: int) -> str:
@@ -197,15 +198,15 @@ def intervals_text(comparisons: Sequence[Comparison]) -> list[str]:
 
 def _inverted_text(method: Method, levels: Sequence[float], corrected: bool) -> str:
     """What intervals are that come from the test itself."""
-    level = " to ".join(dict.fromkeys(f"{100 * level:.4g}%" for level in (levels[0], levels[-1])))
+    level = " to ".join(dict.fromkeys(level_text(level, 4) for level in (levels[0], levels[-1])))
     what, p = "are from the test", "p"
     if method.test == "tukey":
         what = "hold for all pairs at once"
     elif corrected and method.correction == "bonferroni":
         what, p = f"are at {level}, corrected like p", "the corrected p"
     elif corrected:
-        what, p = f"are at {level}, not corrected", "p before the correction"
-    return f"intervals of differences {what}: they exclude 0 exactly if {p} is below {method.alpha:.2g}"
+        what, p = f"are at {level_text(method.level)}, not corrected", "p before the correction"
+    return f"intervals of differences {what}: they exclude 0 exactly if {p} is below {alpha_text(method.alpha)}"
 
 
 def _random_draws(method: Method, powers: Sequence[Power]) -> str:

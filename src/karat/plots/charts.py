@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from karat.options import level_text
 from karat.plots.chart import Chart, Columns, Spec
 from karat.plots.style import DASHES, SHAPES
 
@@ -42,7 +43,7 @@ def intervals(rows: Columns, level: float) -> Chart:
         _layer("rule", "interval", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
         _layer("point", "mean", x={"field": "mean", **x}, **_DOT, **same),
     ]
-    about = f"The mean of each system on {{measure}}, with its {100 * level:g}% confidence interval."
+    about = f"The mean of each system on {{measure}}, with its {level_text(level)} confidence interval."
     columns = ("measure", "system", "mean", "low", "high")
     view = {"height": {"step": _ROW}, "layer": layers}
     scales = {"x": ("mean", "low", "high")}
@@ -195,7 +196,9 @@ def slices(rows: Columns, level: float, left_out: int, names: Mapping[str, str])
         _layer("rule", "line", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
         _layer("point", "dot", x={"field": "mean", **x}, shape=shape, **_DOT, **same),
     ]
-    about = f"{{measure}} of each group of queries (and their number), with its {100 * level:g}% confidence interval."
+    about = (
+        f"{{measure}} of each group of queries (and their number), with its {level_text(level)} confidence interval."
+    )
     if left_out:
         about += f" The best systems are shown, and {left_out:,} others are not."
     columns = ("slice", "measure", "group", "queries", "system", "mean", "low", "high")
@@ -214,7 +217,7 @@ def group_differences(rows: Columns, levels: Sequence[float], panel_names: Mappi
         _layer("point", "mean", x={"field": "difference", **x}, **_DOT, **same),
         _layer("rule", "zero", x={"datum": 0}),
     ]
-    percent = " to ".join(dict.fromkeys(f"{100 * level:.4g}%" for level in (*levels[:1], *levels[-1:])))
+    percent = " to ".join(dict.fromkeys(level_text(level, 4) for level in (*levels[:1], *levels[-1:])))
     about = "How {b} differs from {a} on {measure}, in each group of queries (and their number)" + (
         f", with its {percent} confidence interval if it has one." if levels else "."
     )

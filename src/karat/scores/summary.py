@@ -8,6 +8,7 @@ import numpy as np
 
 from karat.arguments import as_count
 from karat.errors import KaratError, enumeration, percent, plural, shown
+from karat.options import level_text
 from karat.output.tables import BEST, Cell, Table
 from karat.scores import Scores
 from karat.scores.combining import combination
@@ -222,7 +223,7 @@ def counts_line(queries: str, level: float | None) -> str:
     >>> counts_line("7 queries", 0.95)
     '7 queries, with 95% confidence intervals'
     """
-    return queries if level is None else f"{queries}, with {100 * level:g}% confidence intervals"
+    return queries if level is None else f"{queries}, with {level_text(level)} confidence intervals"
 
 
 def unknown_labels(scores: Scores, *, one_line: bool) -> list[Finding]:
