@@ -180,7 +180,7 @@ def test_equivalence_is_a_column_of_the_table_and_of_files_only_if_it_is_asked_f
     comparison = of_three(equivalence={"map": 0.2})
     assert "p (equivalence)" in comparison.table().header
     assert "equivalence: a difference within ±0.2 on AP, by two one-sided tests, Holm-corrected" in str(comparison)
-    assert "≈ equivalent, p below 0.05" in str(comparison)
+    assert "≈ equivalent, p (equivalence) below 0.05" in str(comparison)
     (row, *_) = [row for row in csv.DictReader(io.StringIO(comparison.to_csv())) if row["baseline"]]
     assert float(row["margin"]) == 0.2
     assert float(row["p_equivalent"]) == comparison.row("AP", "b", "a").p_equivalent
@@ -189,6 +189,18 @@ def test_equivalence_is_a_column_of_the_table_and_of_files_only_if_it_is_asked_f
     without = of_three()
     assert "p (equivalence)" not in without.table().header
     assert not any("equivalent" in name or name == "margin" for name in without.records()[0])
+
+
+def test_within_groups_the_note_on_equivalence_names_the_correction_over_the_groups() -> None:
+    by_group = compare(systems(draw(30)), equivalence=0.2).slices({f"q{at:04}": str(at % 3) for at in range(30)})
+    assert "equivalence: a difference within ±0.2, by two one-sided tests, Holm-corrected" in str(by_group)
+
+
+def test_equivalence_is_in_italics_since_bold_means_better() -> None:
+    two = systems(draw(30, 0.1, 0.05))
+    latex = compare(two, equivalence=0.2).slices({f"q{at:04}": str(at % 3) for at in range(30)}).to_latex()
+    assert "bold: significantly better, p below 0.05" in latex
+    assert "italics: equivalent, p (equivalence) below 0.05" in latex
 
 
 def test_geometric_means_have_no_margin_and_a_note_says_so() -> None:
@@ -215,7 +227,7 @@ def test_equivalence_on_one_query_or_without_variance_cannot_be_tested() -> None
         ({"equivalence": {}}, "equivalence names no measure"),
         ({"equivalence": {"AP": -1}}, r"equivalence\['AP'\]=-1 is not a positive number"),
         ({"equivalence": {1: 0.1}}, "equivalence: 1 is not a measure"),
-        ({"equivalence": {"P@7": 0.1}}, "these scores have no 'P@7'"),
+        ({"equivalence": {"P@7": 0.1}}, r"equivalence\['P@7'\]: these scores have no 'P@7'"),
         ({"equivalence": {"AP": 0.1, "map": 0.2}}, "equivalence: a measure has two margins"),
         ({"equivalence": 2}, "a margin of 2 is out of range: AP cannot differ by more than 1"),
         ({"equivalence": 0.1, "test": "tukey"}, "Tukey's test is about the range of all systems"),

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from karat.arguments import name_and_number, parse_number
 from karat.comparison.differences import MeasureValues, Pair, run_tests
 from karat.comparison.method import Margins, Method
-from karat.errors import require, shown
+from karat.errors import KaratError, require, shown
+from karat.options import Test
 from karat.registry.registry import several_measures
 from karat.scores import Scores
 from karat.scores.combining import combination, known_range
@@ -50,8 +51,7 @@ def one_sided_tests(claims: Sequence[Claim], method: Method) -> list[OneSided]:
     # All tests share the values, so that the number of exact tests is limited together.
     values = MeasureValues("", tuple(columns), higher_is_better=True)
     shifted = [Pair(values, 2 * at, 2 * at + 1) for at in range(len(claims))]
-    if method.test == "tukey":  # of two systems, it is the randomization test
-        method = replace(method, test="randomization")
+    method = replace(method, test=one_sided_form(method.test))
     found: list[OneSided] = []
     for claim, pair, test in zip(claims, shifted, run_tests(shifted, method), strict=True):
         if test.p is None:
@@ -61,6 +61,11 @@ def one_sided_tests(claims: Sequence[Claim], method: Method) -> list[OneSided]:
         as_claimed = all(side > 0 if claim.above else side < 0 for side in sides)
         found.append(OneSided(test.p / 2 if as_claimed else 1 - test.p / 2, pair.nonzero))
     return found
+
+
+def one_sided_form(test: Test) -> Test:
+    """The test of a claim about two systems; for these, Tukey's test is the randomization test."""
+    return "randomization" if test == "tukey" else test
 
 
 def equivalence_p_values(pairs: Sequence[Pair], margins: Mapping[str, float], method: Method) -> list[float | None]:
@@ -88,7 +93,7 @@ def margins_by_measure(margins: Margins | None, scores: Scores) -> tuple[dict[st
         return {}, []
     notes: list[str] = []
     if isinstance(margins, Mapping):
-        found = {scores.column_name(name): margin for name, margin in margins.items()}
+        found = {_column(scores, name): margin for name, margin in margins.items()}
         require(len(found) == len(margins), "a measure has two margins", "Remove one of them.", where="equivalence")
         for name in found:
             require(combination(name) != "geometric", f"{name}: {_NOT_TESTED}", "Leave it out.", where="equivalence")
@@ -100,6 +105,14 @@ def margins_by_measure(margins: Margins | None, scores: Scores) -> tuple[dict[st
         what = f"a margin of {margin:g} is out of range: {name} cannot differ by more than {high - low:g}"
         require(margin <= high - low, what, _PER_MEASURE, where="equivalence")
     return found, notes
+
+
+def _column(scores: Scores, name: str) -> str:
+    """The measure of a margin by its name in these scores."""
+    try:
+        return scores.column_name(name)
+    except KaratError as error:
+        raise KaratError(error.what, where=f"equivalence[{shown(name)}]", hint=error.hint) from None
 
 
 def parse_margins(texts: Sequence[str]) -> Margins | None:

@@ -170,6 +170,7 @@ class ComparisonSlices(ComparisonExports):
 
     @cached_property
     def _notes(self) -> tuple[str, ...]:
+        compared = [*self.groups.values(), self.whole]
         method, measures = self.whole.method, len(self.whole.measures)
         powers = [power for comparison in self.groups.values() for power in comparison.powers.values()]
         queries = f"{plural(len(self.whole.queries), 'query')} in {plural(len(self.groups), 'group')}"
@@ -177,10 +178,10 @@ class ComparisonSlices(ComparisonExports):
         lines = [
             f"{queries}, with {level_text(method.level)} confidence intervals;"
             f" p by {method_text(method, powers, measures)}",
-            *intervals_text([*self.groups.values(), self.whole]),
+            *intervals_text(compared),
             *(["p of all queries is not corrected over the groups"] if corrected else []),
             COLUMNS,
-            *equivalence_note(self.whole),
+            *equivalence_note(compared),
         ]
         sizes = {label: len(comparison.queries) for label, comparison in self.groups.items()}
         untested = [f"{label} ({plural(n, 'query')})" for label, n in sizes.items() if n < _MIN_QUERIES]

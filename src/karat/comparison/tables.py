@@ -20,6 +20,7 @@ _MAX_SENTENCES = 12
 # If the first measure has more than this, a table shows the number of significant differences instead.
 _MAX_OF_FIRST = 40
 
+_EQUIVALENCE_P = "p (equivalence)"
 COLUMNS = "effect: mean / standard deviation of the differences; +/=/−: queries better, equal, worse"
 
 TESTS = {
@@ -94,26 +95,29 @@ def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
 
 def equivalence_header(comparison: Comparison) -> list[str]:
     """The header of the p-values of equivalence, if there are any."""
-    return [] if comparison.method.equivalence is None else ["p (equivalence)"]
+    return [] if comparison.method.equivalence is None else [_EQUIVALENCE_P]
 
 
 def _equivalence_cells(comparison: Comparison, row: ComparisonRow) -> list[Cell]:
     if comparison.method.equivalence is None:
         return []
     p, alpha = row.p_equivalent_corrected, comparison.method.alpha
-    mark = Mark("≈", f"equivalent, p below {alpha:.2g}", "bold") if comparison.equivalent(row) else None
+    meaning = f"equivalent, {_EQUIVALENCE_P} below {alpha_text(alpha)}"
+    mark = Mark("≈", meaning, "bold", weak=True) if comparison.equivalent(row) else None
     return [Cell("–" if p is None else p_text(p, alpha), mark)]
 
 
-def equivalence_note(comparison: Comparison) -> list[str]:
+def equivalence_note(comparisons: Sequence[Comparison]) -> list[str]:
     """What is called equivalent, and how that is tested."""
-    margins = {row.measure: row.margin for row in comparison.rows if row.margin is not None}
+    method = comparisons[0].method
+    margins = {row.measure: row.margin for each in comparisons for row in each.rows if row.margin is not None}
     if not margins:
         return []
-    given = comparison.method.equivalence
+    given = method.equivalence
     texts = [f"±{margin:g} on {measure}" for measure, margin in margins.items()]
     within = enumeration(texts if isinstance(given, Mapping) else [f"±{given:g}"], "and")
-    correction = correction_text(comparison.method, max(power.comparisons for power in comparison.powers.values()))
+    most = max(power.comparisons for each in comparisons for power in each.powers.values())
+    correction = correction_text(method, most)
     corrected = f", {correction}" if correction else ""
     return [f"equivalence: a difference within {within}, by two one-sided tests{corrected}"]
 
@@ -125,7 +129,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         f"{_queries(comparison)}; p by {method_text(comparison.method, powers, len(comparison.measures))}",
         *intervals_text([comparison]),
         COLUMNS,
-        *equivalence_note(comparison),
+        *equivalence_note([comparison]),
         *map(note_line, comparison.notes),
         *notes(comparison.systems, with_intervals=True),
     )
