@@ -23,6 +23,12 @@ from karat.scores.summary import cell_text
 from karat.stats import corrected
 
 WORST_QUERIES = 5
+# How the drops of all queries are the same, if that leaves no variance to test with.
+_SAME_DROPS = {
+    "mean": " on every query",
+    "sum": ", by the same amount on every query",
+    "geometric": ", by the same factor on every query",
+}
 
 
 @dataclass(frozen=True)
@@ -34,10 +40,12 @@ class _Test:
     power: Power
     one_sided: bool
 
-    def is_significant(self, method: Method) -> bool:
-        # If several queries all change by the same amount, there is no variance to test with, and no doubt either.
+    def is_evidence(self, rule: Rule, method: Method) -> bool:
+        """Whether there is evidence for what the rule looks for: a drop beyond its limit, or one within it."""
         if self.p_corrected is None:
-            return self.power.queries > 1
+            # Without variance there is no test. A drop of all queries by the same amount is blocked all the same, but
+            # nothing is shown to be non-inferior without a test.
+            return rule.kind == "max-drop" and self.power.queries > 1
         return self.p_corrected < method.alpha
 
 
@@ -56,11 +64,15 @@ def few_differences(outcomes: Sequence[Outcome], comparison: Comparison) -> list
     passed = [outcome.rule.measure for outcome in outcomes if outcome.rule.kind == "non-inferior" and outcome.passed]
     powers = {name: comparison.power(name) for name in passed}
     return [
-        f"note: {name}: {plural(power.nonzero, 'query')} of {power.queries:,} differ from the baseline;"
-        " rare large losses may be missing."
+        f"note: {name}: {_differing(power)} from the baseline; rare large losses may be missing."
         for name, power in powers.items()
-        if 0 < power.nonzero < FEW_DIFFERING
+        if power.nonzero < FEW_DIFFERING
     ]
+
+
+def _differing(power: Power) -> str:
+    queries = plural(power.nonzero, "query") if power.nonzero else "no query"
+    return f"{queries} of {power.queries:,} {'differ' if power.nonzero > 1 else 'differs'}"
 
 
 def _tests(rules: Sequence[Rule], comparison: Comparison, *, one_sided: bool) -> list[_Test]:
@@ -102,7 +114,7 @@ def _check(rule: Rule, comparison: Comparison, test: _Test) -> Outcome:
         return Outcome(rule, False, explanation, None, "–")
     sign = 1 if higher else -1
     drop = sign * (before - value)
-    is_certain = not test.one_sided or test.is_significant(comparison.method)
+    is_certain = not test.one_sided or test.is_evidence(rule, comparison.method)
     needs_p = True
     if rule.kind == "max-drop":
         too_large = wording.exceeds(drop, rule.limit)
@@ -128,12 +140,17 @@ def _paired(comparison: Comparison, name: str) -> tuple[Scores, Scores]:
 
 def _significance(rule: Rule, method: Method, test: _Test, in_doubt: bool) -> str:
     """The p-value of a change; if a rule is decided by the lack of evidence, also that, and why there is none."""
-    more = "significantly more" if rule.kind == "max-drop" else "significant"
+    more = "significant"
+    if rule.kind == "max-drop":
+        more = "significantly more" if rule.limit else "significantly"
     doubt = f", not {more}" if in_doubt else ""
     if in_doubt and test.power.queries == 1:
         return f"{doubt}: one query is not enough for a test"
+    if test.p_corrected is None and in_doubt:
+        return ", not shown: all differences are equal, so this test is undefined; use the randomization test"
     if test.p_corrected is None:
-        return doubt
+        decides = rule.kind == "max-drop" and test.one_sided and test.power.queries > 1
+        return _SAME_DROPS[combination(rule.measure)] if decides else ""
     correction = method.correction if test.power.comparisons > 1 else "none"
     p_value = wording.p_value_text(test.p_corrected, correction, method.alpha, one_sided=test.one_sided)
     if in_doubt:

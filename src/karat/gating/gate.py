@@ -12,6 +12,7 @@ from karat.arguments import check_switch
 from karat.comparison import Method, choose_method
 from karat.comparison.alignment import check_finite
 from karat.comparison.compute import compare_uncorrected
+from karat.comparison.margins import one_sided_form
 from karat.comparison.tables import TESTS
 from karat.errors import KaratError, plural, require, shown
 from karat.files.file_objects import FileSource
@@ -20,7 +21,7 @@ from karat.gating.drops import WORST_QUERIES, check_drops, few_differences
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
 from karat.gating.worst_case import with_largest_drop, with_unknown, worst_case_note
-from karat.options import Correction, GateUnknown, Test, check_choice
+from karat.options import Correction, GateUnknown, Test, alpha_text, check_choice
 from karat.output.tables import note_line
 from karat.scores import Scores, StoredScores
 from karat.scores.combining import combination
@@ -56,7 +57,8 @@ def gate(
       rule compares with a baseline.
     - `lower_is_better`: columns computed elsewhere, such as a latency, that get worse as they rise.
     - `unknown`: with `"worst"`, queries that lack labels count with the worst value that these allow; with `"error"`,
-      they are refused.
+      they are refused. A tested rule then tests the largest possible drop, whose p is not always the largest possible
+      one, because extreme values also raise the variance.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -113,8 +115,10 @@ def gate(
     findings = [*notes({"run": used, "baseline": baseline.only(dropped)}), *worst, *map(note_line, comparison.notes)]
     findings += few_differences(of_drops, comparison)
     tested = significant or any(rule.kind == "non-inferior" for rule in drops)
-    level_note = [f"significant: p below {method.alpha:.2g}, one-sided, by {TESTS[method.test]}"] if tested else []
-    return Gate(tuple(outcomes), (_query_count(used), *level_note, *findings))
+    if tested:
+        by = TESTS[one_sided_form(method.test)]
+        findings.insert(0, f"significant: p below {alpha_text(method.alpha)}, one-sided, by {by}")
+    return Gate(tuple(outcomes), (_query_count(used), *findings))
 
 
 def for_drops(method: Method) -> Method:
