@@ -161,7 +161,7 @@ def test_the_interval_of_a_geometric_mean_may_disagree_with_p() -> None:
     both = {
         name: Scores(each.queries, {**each.values, "GMAP": each.values["AP"]}) for name, each in shifted(0.1).items()
     }
-    assert "is below 0.05; those in GMAP are by the BCa bootstrap: they may disagree with p" in str(compare(both))
+    assert "is below 0.05; those of GMAP are by the BCa bootstrap: they may disagree with p" in str(compare(both))
 
 
 def test_a_note_says_if_few_queries_differ() -> None:
@@ -173,6 +173,12 @@ def test_a_note_says_if_few_queries_differ() -> None:
     three = {**few, "c": shifted(0.1, n=50)["b"]}
     note = "AP: fewer than 10 queries differ in 1 of 3 comparisons: intervals may be too narrow."
     assert note in compare(three).notes
+    same = {**few, "c": few["b"], "d": few["b"]}
+    assert note.replace("1 of 3", "all 3") in compare(same, "a").notes
+    del same["d"]
+    assert note.replace("1 of 3", "both") in compare(same, "a").notes
+    one = compare(systems_of([0.5] * 20, [0.5] * 19 + [0.6]), level=0.4)
+    assert "AP: only 1 of 20 queries differs, so the interval of the difference may be too narrow." in one.notes
     assert not any("narrow" in note for note in compare(shifted(0.1)).notes)
 
 

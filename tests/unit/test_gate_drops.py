@@ -13,6 +13,8 @@ from scipy import stats
 
 from karat import KaratError, Scores
 from karat.gating import Gate, Outcome, Rule, gate, outputs
+from karat.gating.config import read_config
+from karat.gating.rules import Kind, parse_rules, rules_from_limits
 from karat.testing import assert_scores
 
 FALL = np.random.default_rng(5).normal(-0.03, 0.05, 60)
@@ -201,6 +203,22 @@ def test_a_drop_of_the_limit_or_more_is_not_called_a_lack_of_evidence() -> None:
         assert "fell by 0.0300 (p = " in outcome.explanation
         assert "queries are needed" not in outcome.explanation
         assert len(outcome.worst) == 5
+
+
+@pytest.mark.parametrize(("kind", "limit"), [("min", 0.6), ("max-drop", 0.01), ("non-inferior", 0.01)])
+def test_hints_suggest_a_limit_that_suits_the_kind_of_rule(kind: Kind, limit: float, tmp_path: Path) -> None:
+    config = tmp_path / "karat.toml"
+    config.write_text(f"[gate]\n{kind} = 1\n")
+    name = kind.replace("-", "_")
+    for call, hint in (
+        (lambda: parse_rules(kind, "AP"), f"--{kind} nDCG@10={limit}."),
+        (lambda: Rule(kind, "AP", "high"), f"Use a limit such as {limit}."),  # type: ignore[arg-type]
+        (lambda: rules_from_limits(**{name: 1}), f'Write {name}={{"nDCG@10": {limit}}}.'),  # type: ignore[arg-type]
+        (lambda: read_config(config), f'for example "nDCG@10" = {limit}.'),
+    ):
+        with pytest.raises(KaratError) as caught:
+            call()
+        assert (caught.value.hint or "").endswith(hint)
 
 
 def test_a_measure_without_values_is_not_non_inferior() -> None:

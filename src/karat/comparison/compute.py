@@ -183,19 +183,25 @@ def _interval_notes(
             few.append(power)
         elif row.difference_interval is None and row.effect is not None and power.nonzero:
             missing.append(power)
-    of_several = f"of {len(compared):,} comparisons"
     notes = []
     if few and len(compared) == 1:
         part = "" if few[0].nonzero == few[0].queries else f"{few[0].nonzero} of "
-        queries = f"only {part}{plural(few[0].queries, 'query')} differ"
+        queries = f"only {part}{plural(few[0].queries, 'query')} {'differs' if few[0].nonzero == 1 else 'differ'}"
         notes.append(f"{measure}: {queries}, so the interval of the difference may be too narrow.")
     elif few:
-        where = f"in {len(few):,} {of_several}"
-        notes.append(f"{measure}: fewer than {FEW_DIFFERING} queries differ {where}: intervals may be too narrow.")
+        where = _of_comparisons(len(few), len(compared))
+        notes.append(f"{measure}: fewer than {FEW_DIFFERING} queries differ{where}: intervals may be too narrow.")
     if missing:
-        where = "" if len(compared) == 1 else f" in {len(missing):,} {of_several}"
+        where = _of_comparisons(len(missing), len(compared))
         notes.append(f"{measure}: too few queries or permutations for an interval of the difference{where}.")
     return notes
+
+
+def _of_comparisons(some: int, comparisons: int) -> str:
+    """In how many comparisons something is the case; an empty string if there is only one."""
+    if some < comparisons:
+        return f" in {some:,} of {comparisons:,} comparisons"
+    return {1: "", 2: " in both comparisons"}.get(comparisons, f" in all {comparisons:,} comparisons")
 
 
 def _with_equivalence(

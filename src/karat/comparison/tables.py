@@ -193,7 +193,7 @@ def intervals_text(comparisons: Sequence[Comparison]) -> list[str]:
     if inverted:
         parts.append(_inverted_text(method, sorted({row.difference_level or 0.0 for row in inverted}), corrected))
     if resampled := list(dict.fromkeys(row.measure for row in rows if row.difference_interval == "bca")):
-        of = f" in {enumeration(resampled, 'and')}" if method.test in ("randomization", "t", "tukey") else ""
+        of = f" of {enumeration(resampled, 'and')}" if method.test in ("randomization", "t", "tukey") else ""
         about = ", which compares logarithms" if of else ", which compares ranks" if method.test == "wilcoxon" else ""
         which = "those" if parts else "intervals of differences"
         parts.append(f"{which}{of} are by the BCa bootstrap{uncorrected}: they may disagree with p{about}")

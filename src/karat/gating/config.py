@@ -17,7 +17,7 @@ from karat.arguments import as_number, check_path, is_remote
 from karat.comparison import choose_method
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.files.kinds import PEEK, check_is_text
-from karat.gating.rules import KINDS, Kind, Rule, check_unique, rules_of
+from karat.gating.rules import KINDS, Kind, Rule, check_unique, example_limit, rules_of
 from karat.matching.matchers import matcher_of
 from karat.options import (
     EVALUATION_OPTIONS,
@@ -48,10 +48,18 @@ _INPUT_VALUES = {"input-format": "a format", "column": "a table of column names"
 _KEYS = (
     *KINDS, *_CHOICES, *_SWITCHES, *_NUMBERS, *_TEXTS, *_FILES, "lower-is-better", "field", "input-format", "column",
 )  # fmt: skip
-_EXAMPLE = '"nDCG@10" = 0.6'
-_QUOTES_HINT = f"Put names that contain @, . or ( in quotes: {_EXAMPLE}."
 _LARGEST = 4 << 20  # bytes
-_START_HINT = f"Start with [gate.min] and a line such as {_EXAMPLE}."
+
+
+def _example(kind: Kind = "min") -> str:
+    return f'"nDCG@10" = {example_limit(kind)}'
+
+
+def _quotes_hint(kind: Kind = "min") -> str:
+    return f"Put names that contain @, . or ( in quotes: {_example(kind)}."
+
+
+_START_HINT = f"Start with [gate.min] and a line such as {_example()}."
 
 
 class Options(EvaluationOptions, GateOptions, total=False):
@@ -147,7 +155,7 @@ def _parse(path: str) -> dict[str, Any]:
         needs_quotes = problem.startswith(("Expected", "Invalid"))
         too_long = problem.startswith("Exceeds the limit")  # Python's message for an integer of thousands of digits
         what = "a number has thousands of digits" if too_long else f"this is not valid TOML: {problem}"
-        raise KaratError(what, where=where, hint=_QUOTES_HINT if needs_quotes else None) from None
+        raise KaratError(what, where=where, hint=_quotes_hint() if needs_quotes else None) from None
 
 
 def _check_top_level(path: str, parents: tuple[str, ...], data: Mapping[str, Any]) -> None:
@@ -212,11 +220,11 @@ def _relative_to(config: str, file: str) -> str:
 
 def _rules(path: str, keys: tuple[str, ...], kind: Kind, data: object) -> Iterable[Rule]:
     if not isinstance(data, dict):
-        hint = f"Write a measure and its limit, for example {_EXAMPLE}."
+        hint = f"Write a measure and its limit, for example {_example(kind)}."
         raise KaratError(f"{shown(data)} is not a table", where=_where(path, keys), hint=hint)
     for measure, limit in data.items():
         where = _where(path, (*keys, measure))
-        require(not isinstance(limit, dict), "this is a table, not a limit", _QUOTES_HINT, where=where)
+        require(not isinstance(limit, dict), "this is a table, not a limit", _quotes_hint(kind), where=where)
         yield from rules_of(kind, measure, limit, where)
 
 

@@ -19,6 +19,7 @@ from karat.scores.combining import combination
 
 Kind = Literal["min", "max", "max-drop", "non-inferior"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+_COMPARING = ("max-drop", "non-inferior")
 # The options of the comparison with a baseline, and their defaults.
 _DROP_OPTIONS: Mapping[str, object] = {
     "significant": False, "test": "randomization", "correction": None, "level": 0.95,
@@ -54,7 +55,11 @@ class Rule:
         )
         self._require(isinstance(self.measure, str), f"{shown(self.measure)} is not the name of a measure")
         limit = as_number(self.limit)
-        self._require(limit is not None, f"{shown(self.limit)} is not a number", "Use a limit such as 0.6.")
+        self._require(
+            limit is not None,
+            f"{shown(self.limit)} is not a number",
+            f"Use a limit such as {example_limit(self.kind)}.",
+        )
         self._require(math.isfinite(limit or 0), f"{shown(self.limit)} is not a finite number")
         object.__setattr__(self, "limit", limit)  # a Fraction or a NumPy number becomes a float
         low, high = _range(self.measure)
@@ -66,7 +71,7 @@ class Rule:
             hint = "Use 0 or more: 0.01 allows a value that is 0.01 worse than the baseline's."
             self._require(self.limit >= 0, f"a max-drop of {self.limit:g} is negative", hint)
             of = "max-drop" if self.kind == "max-drop" else "limit"
-            out_of_range = f"a {of} of {self.limit:g} is out of range: {self.measure} cannot drop by more than"
+            out_of_range = f"a {of} of {self.limit:g} is out of range: {self.measure} cannot get worse by more than"
             self._require(self.limit <= high - low, f"{out_of_range} {high - low:g}")
         else:
             span = f"between {low:g} and {high:g}" if math.isfinite(high) else f"at least {low:g}"
@@ -76,7 +81,7 @@ class Rule:
     @property
     def compares(self) -> bool:
         """Whether the rule compares a value with the baseline's."""
-        return self.kind in ("max-drop", "non-inferior")
+        return self.kind in _COMPARING
 
     def check_testable(self) -> None:
         """Reject a limit that a drop cannot be tested against: that of a geometric mean, unless it is 0."""
@@ -90,6 +95,11 @@ class Rule:
 
     def _require(self, condition: bool, what: str, hint: str | None = None) -> None:
         require(condition, what, hint, where=self.where or None)
+
+
+def example_limit(kind: Kind) -> float:
+    """A limit to show in hints: of the difference from the baseline, or of a value."""
+    return 0.01 if kind in _COMPARING else 0.6
 
 
 def rules_from_limits(
@@ -107,7 +117,7 @@ def rules_from_limits(
     for kind, limits in zip(KINDS, (min, max, max_drop, non_inferior), strict=True):
         name = kind.replace("-", "_")
         if limits is not None and not isinstance(limits, Mapping):
-            hint = f'Write {name}={{"nDCG@10": 0.6}}.'
+            hint = f'Write {name}={{"nDCG@10": {example_limit(kind)}}}.'
             raise KaratError(f"{shown(limits)} is not a mapping of measures to limits", where=name, hint=hint)
         for each, limit in ((by_name(each), limit) for each, limit in (limits or {}).items()):
             require(isinstance(each, str | Measure), f"{shown(each)} is not a measure", where=name)
@@ -132,7 +142,7 @@ def parse_rules(kind: Kind, text: str) -> list[Rule]:
     [Rule(kind='max-drop', measure='AP(rel=2)', limit=0.01, where="--max-drop 'AP(rel=2)=0.01'")]
     """
     where = f"--{kind} {shown(text)}"
-    hint = f"Write --{kind} MEASURE=LIMIT, for example --{kind} nDCG@10=0.6."
+    hint = f"Write --{kind} MEASURE=LIMIT, for example --{kind} nDCG@10={example_limit(kind)}."
     return rules_of(kind, *name_and_number(text, where, hint), where)
 
 
