@@ -19,6 +19,7 @@ import numpy as np
 from karat.errors import KaratError, first_few, shown
 from karat.judged import Bools, Ints
 from karat.labels.categorical import Categorical, pair_codes
+from karat.labels.extracted_items import EXTRACTED, digest_of_answer, keys_of_other_answers
 from karat.labels.items import answer_of, gold_of, items_of
 from karat.labels.label_columns import Against, ItemKey, LabelColumns
 from karat.labels.reading import VerdictRecords
@@ -66,7 +67,7 @@ class EvaluatedItems:
     @classmethod
     def of_files(cls, items: Mapping[ItemKey, Item], removed: Mapping[ItemKey, Item]) -> EvaluatedItems:
         """What verdict files contain, without claims of other answers than theirs."""
-        gone = _of_other_answers(items, items)
+        gone = keys_of_other_answers(items, items)
         kept = {key: item for key, item in items.items() if key not in gone}
         return cls(kept, items, removed, gone, of_results=False)
 
@@ -90,7 +91,7 @@ class EvaluatedItems:
                 if (item.query, item.id) in items:
                     what = f"the {item.type} {shown(item.id)} of query {shown(item.query)} has the id of a passage"
                     raise KaratError(what, where=item.where, hint="Give it another id in the verdict file.")
-        gone = _of_other_answers(labelled, items)
+        gone = keys_of_other_answers(labelled, items)
         for response in responses:
             of_query = {(item.query, item.id): item for item in extracted.get(response.query, ())}
             items |= {key: item for key, item in of_query.items() if key not in gone}
@@ -221,7 +222,7 @@ class EvaluatedItems:
 
     def _is_from_unknown_answer(self, item: Item) -> bool:
         """Whether nothing says which answer a claim is from."""
-        return item.type == "claim" and _digest_of_answer(item, self.labelled) is None
+        return item.type == "claim" and digest_of_answer(item, self.labelled) is None
 
     @cached_property
     def _is_corrected(self) -> bool:
@@ -279,10 +280,6 @@ class EvaluatedItems:
         return {}
 
 
-EXTRACTED = ("claim", "nugget")
-"""the items that are not in results, but were extracted from them"""
-
-
 def stale_labels(records: VerdictRecords) -> Bools:
     """For each label of verdict files, whether it is about, or against, another text than the files have now.
 
@@ -299,10 +296,8 @@ def stale_labels(records: VerdictRecords) -> Bools:
             {key: item for each in owners for key, item in by.get(each, {}).items()} for by in (items, removed)
         )
         evaluated = EvaluatedItems.of_files(known, rejected)
-        fit = evaluated.fit(labels, rows).fit
-        stale[rows] = (fit >= Fit.STALE) | labels.are_about(
-            rows, evaluated.gone | evaluated.rejected - known.keys(), frozenset()
-        )
+        stale[rows] = evaluated.fit(labels, rows).fit >= Fit.STALE
+        stale[rows] |= labels.are_about(rows, evaluated.gone | evaluated.rejected, frozenset())
     rows = np.flatnonzero(of_documents)
     stale[rows] = EvaluatedItems.of_files(records.documents, {}).fit(labels, rows).fit == Fit.STALE
     return stale
@@ -315,39 +310,12 @@ def _by_system(items: Iterable[Item]) -> dict[str | None, dict[ItemKey, Item]]:
     return found
 
 
-def of_other_answers(items: Iterable[Item], response: Response) -> list[Item]:
-    """The claims and nuggets among the items of verdict files that are from other answers than those of a response."""
-    labelled = {(item.query, item.id): item for item in items if item.system in (None, response.system)}
-    current = {(item.query, item.id): item for item in (*answer_of(response), *gold_of(response))}
-    gone = _of_other_answers(labelled, current)
-    return [item for key, item in labelled.items() if key in gone]
-
-
-def _of_other_answers(labelled: Mapping[ItemKey, Item], items: Mapping[ItemKey, Item]) -> frozenset[ItemKey]:
-    """The claims and nuggets that are from another answer, or another gold answer, than the one that is evaluated."""
-    found = []
-    for key, item in labelled.items():
-        if item.type in EXTRACTED:
-            answer, digest = items.get((item.query, item.source)), _digest_of_answer(item, labelled)
-            if answer is not None and _fit(digest, answer.current_digest) == Fit.STALE:
-                found.append(key)
-    return frozenset(found)
-
-
 def _with_known_text(item: Item, labelled: Mapping[ItemKey, Item]) -> Item:
     """An item of results; if these do not have its text, with the digest that the files have of it."""
     known = labelled.get((item.query, item.id))
     if item.text is not None or known is None or known.type != item.type:
         return item
     return item._replace(digest=known.current_digest)
-
-
-def _digest_of_answer(item: Item, labelled: Mapping[ItemKey, Item]) -> str | None:
-    """The digest of the answer that a claim or a nugget is from, as far as it is known."""
-    if item.of_digest is not None or item.type == "nugget":
-        return item.of_digest
-    answer = labelled.get((item.query, item.source))
-    return None if answer is None else answer.labelled_digest
 
 
 def _fit(labelled: str | None, digest: str | None) -> Fit:
