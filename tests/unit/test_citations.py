@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.labels.citations import cited_passages, find_citations, without_citations
+from karat.labels.citations import cited_passages, find_citations
 
 PASSAGES = ["d1", "gold-002", "d3"]
 
@@ -50,20 +50,6 @@ def test_ranks_count_passages_that_are_listed_twice() -> None:
 
 def test_ids_with_separators_are_found() -> None:
     assert cites("[Gold, a history] [a;b]", ["Gold, a history", "a;b"]) == ("Gold, a history", "a;b")
-
-
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [
-        ("Gold [1] is soft [2, 3].", "Gold is soft."),
-        ("Gold is soft.[1](https://a.b) It is [sic] yellow (doc 2)!", "Gold is soft. It is [sic] yellow!"),
-        ("[1] Gold", "Gold"),
-        ("Gold (is) soft.", "Gold (is) soft."),
-        ("[1]", ""),
-    ],
-)
-def test_a_text_without_its_citations(text: str, plain: str) -> None:
-    assert without_citations(text, PASSAGES) == plain
 
 
 @given(st.text("[]()【】 1239,-–^`\ndoc.", max_size=40))

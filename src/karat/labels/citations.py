@@ -71,19 +71,6 @@ def cited_passages(citations: Sequence[Citation]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for citation in citations for each in citation.cites))
 
 
-def without_citations(text: str, passages: Sequence[str]) -> str:
-    """A text without its citations and the blanks before them.
-
-    >>> without_citations("Gold [1] is soft [2].", ["d7", "d3"])
-    'Gold is soft.'
-    """
-    parts, end = [], 0
-    for citation in find_citations(text, passages):
-        parts.append(text[end : citation.start].rstrip(" \t\u00a0"))
-        end = citation.end
-    return "".join([*parts, text[end:]]).strip() if parts else text
-
-
 class _Passages:
     """What can be cited: passages by rank and by id, and the patterns of their ids, with 0 for each number."""
 

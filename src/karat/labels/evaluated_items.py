@@ -21,7 +21,7 @@ from karat.judged import Bools, Ints
 from karat.labels.categorical import Categorical, pair_codes
 from karat.labels.extracted_items import EXTRACTED, digest_of_answer, keys_of_other_answers
 from karat.labels.items import answer_of, gold_of, items_of
-from karat.labels.label_columns import Against, ItemKey, LabelColumns
+from karat.labels.label_columns import LISTS, Against, ItemKey, LabelColumns
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import IMPLIED, Item, joint_digest
 from karat.labels.responses import Response
@@ -152,12 +152,11 @@ class EvaluatedItems:
 
     def _subject(self, query: str, name: str, digest: str | None) -> tuple[str, Fit]:
         """What is evaluated of an item that was labelled with a text of this digest."""
-        if name == "context":
-            return name, Fit.SAME if digest is None else self._context(query, digest)
-        key = query, "gold" if name == "question" else name  # what there are no nuggets in
+        if name in LISTS:  # a label says that there are no passages, or no nuggets in the gold answer
+            compare = self._context if name == "context" else self._gold
+            return name, Fit.SAME if digest is None else compare(query, digest)
+        key = query, name
         known, item = self.labelled.get(key), self.items.get(key)
-        if name == "question":
-            return name, Fit.SAME if item is None or digest is None else _fit(digest, self._digest(item))
         if digest is None and known is not None:
             digest = known.labelled_digest
         if item is not None and item is known:
@@ -179,8 +178,7 @@ class EvaluatedItems:
         if against == "question" or (against is None and digest is None):
             return against, Fit.SAME
         if against is None:  # the answer as a whole, which may have been compared with the gold answer
-            gold = self.items.get((query, "gold"))
-            return against, Fit.SAME if gold is None else _fit(digest, self._digest(gold))
+            return against, self._gold(query, digest)
         if isinstance(against, str) and against != "context":
             item, known = self.items.get((query, against)), self.labelled.get((query, against))
             digest = digest or (None if known is None else known.labelled_digest)
@@ -204,6 +202,11 @@ class EvaluatedItems:
         if self.of_results and (query, found) not in self.items:
             return found, Fit.ABSENT
         return found, fit
+
+    def _gold(self, query: str, digest: str | None) -> Fit:
+        """Whether the gold answer is the one that had this digest, if there is one."""
+        gold = self.items.get((query, "gold"))
+        return Fit.SAME if gold is None else _fit(digest, self._digest(gold))
 
     def _context(self, query: str, digest: str | None) -> Fit:
         """Whether all passages together are those that had this digest; without one, those that the files list."""
