@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from numbers import Integral, Number
 from typing import Any
 
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, Place, require, shown
 
 
 def as_number(value: Any) -> float | None:
@@ -74,23 +74,23 @@ def check_switch(name: str, value: Any) -> bool:
     return bool(switch)
 
 
-def parse_number(text: str, where: str, hint: str) -> float:
+def parse_number(text: str, place: Place | str, hint: str) -> float:
     """A number in a text, such as the value of an option."""
     try:
         return float(text)
     except ValueError:
-        raise KaratError(f"{shown(text)} is not a number", where=where, hint=hint) from None
+        raise KaratError(f"{shown(text)} is not a number", place=place, hint=hint) from None
 
 
-def name_and_number(text: str, where: str, hint: str, form: str = "MEASURE=LIMIT") -> tuple[str, float]:
+def name_and_number(text: str, place: Place | str, hint: str, form: str = "MEASURE=LIMIT") -> tuple[str, float]:
     """The name and the number of a text such as `AP(rel=2)=0.01`.
 
     >>> name_and_number("AP(rel=2)=0.01", "", "")
     ('AP(rel=2)', 0.01)
     """
     name, equals, number = (part.strip() for part in text.rpartition("="))
-    require(name and equals and number, f"this is not of the form {form}", hint, where=where)
-    return name, parse_number(number, where, hint)
+    require(name and equals and number, f"this is not of the form {form}", hint, place=place)
+    return name, parse_number(number, place, hint)
 
 
 def check_names(name: str, value: object, example: str) -> list[str]:

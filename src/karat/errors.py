@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from copy import copy
+from typing import Any, NamedTuple, Self, TypeAlias
 
 # Control characters, characters that change the direction of writing, invisible ones (but not those that join letters,
 # which some scripts need), and lone surrogates.
@@ -18,33 +20,135 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")  # in a URI
 _MAX_LENGTH = 1000  # of each part of a message
 # Longer names are not compared with others to find out what was meant: that would take too long.
 _LONGEST_TYPO = 200
+_NO_VALUE = object()
+
+
+class Place(NamedTuple):
+    """Where something is: a file or an argument, and a part of it.
+
+    >>> print(Place("run.trec", line=7))
+    run.trec:7
+    >>> print(Place("the run", column="score", row=2))
+    the run, column score, row 2
+    >>> print(Place("results.jsonl", line=3).inside("answers").inside("[2]"))
+    results.jsonl:3, answers[2]
+    """
+
+    source: str
+    line: int | None = None
+    """counted from 1"""
+    row: int | tuple[int, ...] | None = None
+    """counted from 0; several rows if they contradict each other"""
+    column: str | None = None
+    query: str | None = None
+    field: str = ""
+    """what is inside: `answers[2]`, `rank 3`"""
+
+    def __str__(self) -> str:
+        rows = self.row if isinstance(self.row, tuple) else () if self.row is None else (self.row,)
+        parts = [self.source if self.line is None else f"{self.source}:{self.line}"]
+        parts += [f"column {self.column}"] if self.column is not None else []
+        parts += [f"{'row' if len(rows) == 1 else 'rows'} {enumeration([*map(str, rows)], 'and')}"] if rows else []
+        parts += [f"query {self.query}"] if self.query is not None else []
+        separator = "" if not self.field or self.field.startswith("[") else ", "
+        return f"{', '.join(parts)}{separator}{self.field}"
+
+    def of(self, outer: str) -> Place:
+        """The same place, in something larger."""
+        return self._replace(source=f"{outer}, {self.source}")
+
+    def inside(self, field: str) -> Place:
+        """A part of what is here."""
+        separator = "" if not self.field or field.startswith("[") else ", "
+        return self._replace(field=f"{self.field}{separator}{field}")
+
+
+class Parameter(NamedTuple):
+    """A parameter of a function, with its value if a message shows it; on the command line, it is an option.
+
+    >>> print(Parameter("level", 2.0), Parameter("level"))
+    level=2.0 level
+    """
+
+    name: str
+    value: Any = _NO_VALUE
+
+    @property
+    def has_value(self) -> bool:
+        """Whether a message shows the value."""
+        return self.value is not _NO_VALUE
+
+    def __str__(self) -> str:
+        return f"{self.name}={shown(self.value)}" if self.has_value else self.name
+
+
+Message: TypeAlias = str | Sequence[str | Parameter | Place]
+"""a text, or its parts: parameters and places stay data until the text is printed"""
 
 
 class KaratError(ValueError):
     """An error in the input: what is wrong, where, and how to fix it.
 
-    >>> print(KaratError("score 'abc' is not a number", where="run.trec:7", hint="Scores are numbers."))
+    >>> print(KaratError("score 'abc' is not a number", place=Place("run.trec", line=7), hint="Scores are numbers."))
     run.trec:7: score 'abc' is not a number. Scores are numbers.
+    >>> error = KaratError([Parameter("level", 2.0), " is not between 0 and 1"])
+    >>> print(error, error.parameter)
+    level=2.0 is not between 0 and 1 level
     """
 
-    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
-        super().__init__(what, where, hint)
-        self.what = what
-        self.where = where
-        self.hint = hint
+    def __init__(self, what: Message, *, place: Place | str | None = None, hint: Message | None = None) -> None:
+        super().__init__(what, place, hint)
+        self.place = Place(place) if isinstance(place, str) else place
+        self.spelling: Callable[[Parameter], str] = str
+        """how parameters are written: the command line has options instead"""
+        self._what, self._hint = what, hint
+
+    @property
+    def what(self) -> str:
+        """What is wrong."""
+        return self._worded(self._what)
+
+    @property
+    def hint(self) -> str | None:
+        """What to do."""
+        return self._worded(self._hint).strip() if self._hint else None
+
+    @property
+    def parameter(self) -> str | None:
+        """The name of the parameter that is wrong, if it is one."""
+        parts = () if isinstance(self._what, str) else self._what
+        return next((part.name for part in parts if isinstance(part, Parameter)), None)
+
+    def but(self, *, place: Place | str | None = None, hint: Message | None = None) -> Self:
+        """The same error with another place or hint."""
+        error = copy(self)
+        if place is not None:
+            error.place = Place(place) if isinstance(place, str) else place
+        error._hint = self._hint if hint is None else hint
+        return error
+
+    def add_hint(self, hint: str) -> None:
+        """Add a sentence to the hint."""
+        if hint:
+            self._hint = [*([self._hint] if isinstance(self._hint, str) else self._hint or ()), f" {hint}"]
 
     def __reduce__(self) -> tuple[Callable[..., KaratError], tuple[object, ...]]:
         """How it is pickled, as on its way from a pool of processes."""
         return _unpickled, (type(self), self.args, vars(self))
 
     def __str__(self) -> str:
-        what, where, hint = map(_shortened, (self.what, self.where, self.hint))
-        place = f"{where}: " if where else ""
+        what, place, hint = map(_shortened, (self.what, self.place and str(self.place), self.hint))
+        before = f"{place}: " if place else ""
         stop = "" if not hint or what.endswith((".", "?", "!", "…")) else "."
-        return safe_line(_CREDENTIALS.sub("", f"{place}{what}{stop} {hint}".rstrip()))
+        return safe_line(_CREDENTIALS.sub("", f"{before}{what}{stop} {hint}".rstrip()))
+
+    def _worded(self, message: Message) -> str:
+        if isinstance(message, str):
+            return message
+        return "".join(self.spelling(part) if isinstance(part, Parameter) else str(part) for part in message)
 
 
-def _unpickled(kind: type[KaratError], args: tuple[str | None, ...], attributes: dict[str, object]) -> KaratError:
+def _unpickled(kind: type[KaratError], args: tuple[object, ...], attributes: dict[str, object]) -> KaratError:
     """An error as it was: errors of some kinds are not created with these arguments."""
     error = kind.__new__(kind, *args)
     vars(error).update(attributes)
@@ -55,13 +159,13 @@ class KaratTypeError(KaratError, TypeError):
     """A KaratError in a place where Haystack raises a TypeError, so that programs written for Haystack catch it."""
 
 
-def require(condition: object, what: str, hint: str | None = None, *, where: str | None = None) -> None:
+def require(condition: object, what: Message, hint: Message | None = None, *, place: Place | str | None = None) -> None:
     """Raise a KaratError unless the condition holds.
 
     For checks whose message is cheap to build: it is built whether or not it is needed.
     """
     if not condition:
-        raise KaratError(what, where=where, hint=hint)
+        raise KaratError(what, place=place, hint=hint)
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

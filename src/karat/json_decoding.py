@@ -13,7 +13,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 
 # The colon after a key comes after a quotation mark or white space; colons in texts are often counted too.
 _BEFORE_COLON = (b'":', b" :", b"\n:", b"\t:", b"\r:")
@@ -25,12 +25,12 @@ _LARGEST = 2.0**63
 class InvalidJsonError(KaratError):
     """Data that is not JSON; `at_end` if it is an unfinished beginning of JSON."""
 
-    def __init__(self, what: str, where: str, hint: str, at_end: bool) -> None:
-        super().__init__(what, where=where, hint=hint)
+    def __init__(self, what: str, place: Place | str, hint: str, at_end: bool) -> None:
+        super().__init__(what, place=place, hint=hint)
         self.at_end = at_end
 
 
-def decode_json(data: bytes, where: str, hint: str, *, constants: bool = False) -> Any:
+def decode_json(data: bytes, place: Place | str, hint: str, *, constants: bool = False) -> Any:
     """The value of a JSON document; a key that appears twice in an object is an error.
 
     `hint` says what was expected. With `constants`, NaN and Infinity are numbers, as Python's json writes them. In an
@@ -39,11 +39,11 @@ def decode_json(data: bytes, where: str, hint: str, *, constants: bool = False) 
     try:
         value = _fast_decoder()(data)
     except ValueError:
-        return decode_strictly(data, where, hint, constants=constants)
+        return decode_strictly(data, place, hint, constants=constants)
     of_mappings = type(value) is dict and set(map(type, value.values())) == {dict}
     if of_mappings and _keys_of([value, *value.values()]) == data.count(b":"):
         return value
-    return value if _is_exact([value], data) else decode_strictly(data, where, hint, constants=constants)
+    return value if _is_exact([value], data) else decode_strictly(data, place, hint, constants=constants)
 
 
 def decode_lines(lines: Sequence[bytes]) -> list[Any] | None:
@@ -55,27 +55,27 @@ def decode_lines(lines: Sequence[bytes]) -> list[Any] | None:
     return values if _is_exact(values, b"\n".join(lines)) else None
 
 
-def decode_strictly(data: bytes, where: str, hint: str, *, constants: bool = False) -> Any:
+def decode_strictly(data: bytes, place: Place | str, hint: str, *, constants: bool = False) -> Any:
     """The value of a JSON document, by Python's own decoder."""
     if b"\0" in data:
         encoding = "This is binary data, or UTF-16: save the file as UTF-8."
-        raise KaratError(f"a NUL byte at {_position(data, data.index(0))}", where=where, hint=encoding)
+        raise KaratError(f"a NUL byte at {_position(data, data.index(0))}", place=place, hint=encoding)
     try:
         text = data.decode()
         return (_DECODER_WITH_CONSTANTS if constants else _STRICT_DECODER).decode(text)
     except UnicodeDecodeError as error:
         bad = shown(data[error.start : error.start + 1])
         what = f"not UTF-8: {bad} at {_position(data, error.start)}"
-        raise KaratError(what, where=where, hint="Save the file as UTF-8.") from None
+        raise KaratError(what, place=place, hint="Save the file as UTF-8.") from None
     except json.JSONDecodeError as error:
         what = f"not JSON: {error.msg.removesuffix(' at')} at {_position(text, error.pos)}"
-        raise InvalidJsonError(what, where, hint, error.pos >= len(text)) from None
+        raise InvalidJsonError(what, place, hint, error.pos >= len(text)) from None
     except RecursionError:
-        raise KaratError("objects are nested too deeply", where=where, hint=hint) from None
+        raise KaratError("objects are nested too deeply", place=place, hint=hint) from None
     except KaratError as error:  # from the decoder's hooks, which do not know the place
-        raise KaratError(error.what, where=where, hint=error.hint) from None
+        raise KaratError(error.what, place=place, hint=error.hint) from None
     except ValueError:
-        raise KaratError("a number has thousands of digits", where=where, hint="Write it as text.") from None
+        raise KaratError("a number has thousands of digits", place=place, hint="Write it as text.") from None
 
 
 @cache

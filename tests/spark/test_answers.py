@@ -116,7 +116,7 @@ def test_an_error_names_the_question(spark: SparkSession) -> None:
     twice = pa.table({"query": ["q1", "q2", "q2"], "answer": ["x", "y", "z"]})
     with pytest.raises(karat.KaratError) as error:
         evaluate_answers(frame(spark, golds), frame(spark, twice), buckets=2)
-    assert (error.value.what, error.value.where) == (
+    assert (error.value.what, str(error.value.place)) == (
         "question 'q2' is there twice",
         "the predictions, query q2",
     )

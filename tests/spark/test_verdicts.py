@@ -159,4 +159,4 @@ def test_an_error_names_the_query(spark: SparkSession) -> None:
     table = table_of([{**row, "query": f"q{at}"} for at in range(5)] + [{**row, "label": "right"}])
     with pytest.raises(karat.KaratError) as error:
         evaluate_verdicts(frame(spark, table), buckets=2)
-    assert error.value.where == "the verdicts, query q7"
+    assert str(error.value.place) == "the verdicts, query q7"

@@ -98,8 +98,8 @@ def refuses(left: pa.Table, right: pa.Table) -> BucketResult:
     if _attempt() > 0:
         raise AssertionError("an error in the input does not go away, so it is not tried again")
     if len(left):
-        where = f"the ground truth, row {left['number'].to_pylist().index(max(left['number'].to_pylist()))}"
-        raise KaratError("the largest number", where=where, hint="Ä hint.")
+        place = f"the ground truth, row {left['number'].to_pylist().index(max(left['number'].to_pylist()))}"
+        raise KaratError("the largest number", place=place, hint="Ä hint.")
     return sums(left, right)
 
 

@@ -76,16 +76,16 @@ def test_findings_about_questions_do_not_depend_on_the_order_of_rows(missing: Mi
 
 
 def test_lists_written_as_text_are_recognized_only_if_all_values_are_such_lists() -> None:
-    where = "the ground truth, row 0"
-    first = ListsAsText.of("gold_answers", [(where, None), (where, "['a', 'b']"), ("row 1", "[]")])
+    place = "the ground truth, row 0"
+    first = ListsAsText.of("gold_answers", [(place, None), (place, "['a', 'b']"), ("row 1", "[]")])
     with pytest.raises(KaratError, match=r"the text \"\['a', 'b'\]\" is a list that was written as text"):
         first.check()
     for other in ("a", "[5]", ["a"]):
-        found = ListsAsText.of("gold_answers", [(where, "['a']"), ("row 1", other)])
+        found = ListsAsText.of("gold_answers", [(place, "['a']"), ("row 1", other)])
         assert found.has_others
         found.check()
         ListsAsText.merged([first, found], "").check()
-    empty = ListsAsText.of("gold_answers", [(where, None)])
+    empty = ListsAsText.of("gold_answers", [(place, None)])
     empty.check()
     with pytest.raises(KaratError, match="is a list that was written as text"):
         ListsAsText.merged([empty, first], "").check()

@@ -49,7 +49,7 @@ def content(path: str) -> bytes:
 def error_in(path: str) -> KaratError:
     with pytest.raises(KaratError) as raised:
         content(path)
-    assert raised.value.where == path
+    assert str(raised.value.place) == path
     assert raised.value.hint
     return raised.value
 

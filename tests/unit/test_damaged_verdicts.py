@@ -78,10 +78,10 @@ def test_a_damaged_field_of_a_file_is_an_error_that_names_the_file(tmp_path: Pat
         path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
         fault, kind = _fault(path), RECORDS[at]["record"]
         assert fault is not None or field in ACCEPTED[kind] or value is None, (kind, field, value)
-        assert fault is None or (fault.where or "").startswith(str(path)), (kind, field, value)
+        assert fault is None or (str(fault.place) or "").startswith(str(path)), (kind, field, value)
         if value in ("", "\ud800") and field in IDS:
             assert fault is not None, (kind, field, value)
-            assert (fault.where or "").startswith(f"{path}:{at + 1}"), (kind, field, value)
+            assert (str(fault.place) or "").startswith(f"{path}:{at + 1}"), (kind, field, value)
 
 
 def test_a_damaged_field_of_a_list_is_an_error_that_names_its_row() -> None:

@@ -454,7 +454,7 @@ def test_a_document_is_the_same_after_to_dict(document: Document) -> None:
 def test_invalid_parameters_are_rejected_by_the_constructor(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(KaratError, match=re.escape(message)) as caught:
         DocumentCleaner(**parameters)
-    assert caught.value.where == f"DocumentCleaner, {next(iter(parameters))}"
+    assert str(caught.value.place) == f"DocumentCleaner, {next(iter(parameters))}"
     assert caught.value.hint
 
 

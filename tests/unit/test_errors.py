@@ -14,7 +14,7 @@ from karat.labels.filled_sheets import SheetError
 @pytest.mark.parametrize(
     "error",
     [
-        KaratError("score 'abc' is not a number", where="run.trec:7", hint="Scores are numbers."),
+        KaratError("score 'abc' is not a number", place="run.trec:7", hint="Scores are numbers."),
         KaratTypeError("5 is not a text"),
         SheetError([KaratError("a", hint="b"), KaratError("c")], "sheet.csv"),
     ],
@@ -24,5 +24,5 @@ def test_an_error_is_pickled_and_copied_with_all_its_parts(error: KaratError) ->
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
         assert type(again) is type(error)
         assert (str(again), again.args) == (str(error), error.args)
-        assert (again.what, again.where, again.hint) == (error.what, error.where, error.hint)
+        assert (again.what, again.place, again.hint) == (error.what, error.place, error.hint)
         assert getattr(again, "number", None) == getattr(error, "number", None)

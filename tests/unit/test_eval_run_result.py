@@ -190,7 +190,7 @@ def test_the_repr_shows_name_rows_and_scores(run: EvaluationRunResult) -> None:
 def test_inputs_that_are_not_lists_of_the_same_length_are_an_error(inputs: Any, complaint: str) -> None:
     with pytest.raises(KaratError, match=complaint) as caught:
         EvaluationRunResult("mine", inputs, {})
-    assert caught.value.where == "run 'mine'"
+    assert str(caught.value.place) == "run 'mine'"
     assert caught.value.hint
 
 
@@ -225,7 +225,7 @@ def test_inputs_that_are_not_lists_of_the_same_length_are_an_error(inputs: Any, 
 def test_an_invalid_result_is_an_error(given_result: Any, complaint: str) -> None:
     with pytest.raises(KaratError, match=complaint) as caught:
         EvaluationRunResult("mine", {"q": ["a", "b"]}, {"m": given_result})
-    assert caught.value.where == "run 'mine', result 'm'"
+    assert str(caught.value.place) == "run 'mine', result 'm'"
     assert caught.value.hint
 
 
@@ -326,7 +326,7 @@ def test_a_write_that_fails_is_an_error_and_leaves_the_old_file(run: EvaluationR
     for path in (tmp_path / "none" / "report.csv", tmp_path):
         with pytest.raises(KaratError, match="cannot be written") as caught:
             run.detailed_report("csv", path)
-        assert caught.value.where == str(path)
+        assert str(caught.value.place) == str(path)
     old = tmp_path / "report.csv"
     old.write_text("old")
 

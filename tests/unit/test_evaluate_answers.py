@@ -97,9 +97,9 @@ def test_predictions_without_any_question_score_0() -> None:
 
 
 @pytest.mark.parametrize(("name", "where"), [("", "the predictions"), ("gpt", "gpt")])
-def test_leaving_out_every_question_is_an_error(name: str, where: str) -> None:
+def test_leaving_out_every_question_is_an_error(name: str, place: str) -> None:
     error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
-    assert (error.what, error.where) == ("no question of the ground truth has a predicted answer", where)
+    assert (error.what, str(error.place)) == ("no question of the ground truth has a predicted answer", place)
     assert error.hint == 'To score them 0, use missing="zero" (--missing zero).'
 
 
@@ -114,7 +114,7 @@ def test_questions_without_a_gold_answer_are_ignored_and_a_finding() -> None:
 
 def test_a_truth_with_only_none_is_an_error() -> None:
     error = error_of(evaluate_answers, {"q": None}, {"q": "a"})
-    assert (error.what, error.where) == ("no question has a gold answer", "the ground truth")
+    assert (error.what, str(error.place)) == ("no question has a gold answer", "the ground truth")
     assert error.hint == "Pass at least one that is not None."
 
 
@@ -323,26 +323,26 @@ UNREADABLE: dict[str, tuple[Record, str, str, str]] = {
 @pytest.mark.parametrize("name", UNREADABLE)
 @pytest.mark.parametrize("measures", ["EM", ["RR", "EM"]])
 def test_an_answer_that_is_not_text_is_an_error_if_a_measure_of_answers_is_named(name: str, measures: Any) -> None:
-    field, what, where, hint = UNREADABLE[name]
+    field, what, place, hint = UNREADABLE[name]
     error = error_of(evaluate_results, [{**BOTH, "query": "first"}, {**BOTH, **field}], measures)
-    assert (error.what, error.where, error.hint) == (what, f"the results[1], {where}", hint)
+    assert (error.what, str(error.place), error.hint) == (what, f"the results[1], {place}", hint)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_an_answer_that_is_not_text_is_an_error_if_there_are_no_documents(name: str) -> None:
-    field, what, where, hint = UNREADABLE[name]
+    field, what, place, hint = UNREADABLE[name]
     error = error_of(evaluate_results, [{**ANSWERS, "query": "first"}, {**ANSWERS, **field}])
-    assert (error.what, error.where, error.hint) == (what, f"the results[1], {where}", hint)
+    assert (error.what, str(error.place), error.hint) == (what, f"the results[1], {place}", hint)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_an_answer_that_is_not_text_is_a_finding_if_no_measure_is_named(name: str) -> None:
-    field, what, where, hint = UNREADABLE[name]
+    field, what, place, hint = UNREADABLE[name]
     scores = evaluate_results([{**BOTH, "query": "first"}, {**BOTH, **field}])
     alone = evaluate_results([{**DOCUMENTS, "query": "first"}, DOCUMENTS])
     assert scores.measures == DEFAULT_MEASURES
     assert scores.per_query == alone.per_query
-    unscored = Finding("unscored", f"answers not scored: the results[1], {where}: {what}", 2, hint)
+    unscored = Finding("unscored", f"answers not scored: the results[1], {place}: {what}", 2, hint)
     assert scores.findings == (*alone.findings, unscored)
 
 
@@ -387,7 +387,7 @@ def test_gold_answers_are_read_from_a_field_with_a_usual_name(name: str) -> None
         note = f"the results: gold_answers is read from the field '{name}'"
         assert [found.message for found in scores.findings if found.code == "reading"] == [note]
         error = error_of(evaluate_results, [{**DOCUMENTS, "answer": "x", name: 1}], measures)
-        assert (error.what, error.where) == ("no line has a field 'gold_answers'", "the results")
+        assert (error.what, str(error.place)) == ("no line has a field 'gold_answers'", "the results")
         assert f'fields={{"gold_answers": "{name}"}}' in (error.hint or "")
 
 
@@ -540,7 +540,7 @@ def test_with_missing_skip_queries_are_left_out_of_documents_and_answers() -> No
 def test_leaving_out_every_answer_is_an_error() -> None:
     records = [{"query": "q", "gold_answers": "a"}, {"query": "r", "answer": "a"}]
     error = error_of(evaluate_results, records, missing="skip")
-    assert (error.what.partition(":")[0], error.where) == (
+    assert (error.what.partition(":")[0], str(error.place)) == (
         "no question is in both the ground truth and the predictions",
         "the results",
     )
@@ -570,7 +570,7 @@ def test_results_in_a_file_are_evaluated_like_those_in_a_list(tmp_path: Path) ->
 def test_an_answer_in_a_file_that_is_not_text_is_an_error_or_a_finding_that_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text(json.dumps(BOTH) + "\n" + json.dumps({**BOTH, "query": "r", "answer": 1889}) + "\n", "utf-8")
-    assert error_of(evaluate_results, path, "EM").where == f"{path}:2, answer"
+    assert str(error_of(evaluate_results, path, "EM").place) == f"{path}:2, answer"
     found = findings_by_code(evaluate_results(path))["unscored"]
     assert found.message == f"answers not scored: {path}:2, answer: 1889 is not text"
 

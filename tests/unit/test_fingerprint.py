@@ -282,7 +282,7 @@ def test_a_damaged_fingerprint_is_an_error_with_its_file(damaged: object, tmp_pa
     path.write_text(json.dumps({**scores.to_dict(), "fingerprint": damaged}))
     with pytest.raises(KaratError, match="its fingerprint is damaged") as caught:
         Scores.load(path)
-    assert caught.value.where == str(path)
+    assert str(caught.value.place) == str(path)
     assert "\x1b" not in str(caught.value)
 
 

@@ -123,7 +123,7 @@ def test_an_error_about_a_row_names_the_format_that_was_guessed(
     path.write_text(text)
     with pytest.raises(KaratError) as error:
         evaluate({"q1": {"d1": 1}}, path)
-    assert error.value.where == f"{path}{place}"
+    assert str(error.value.place) == f"{path}{place}"
     hint = f"The file is read as {read_as}; if it has another format, use --input-format (in Python run_format=)."
     assert str(error.value).endswith(hint)
 

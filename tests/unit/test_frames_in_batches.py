@@ -48,7 +48,7 @@ def test_a_duplicate_in_a_later_batch_is_named_by_its_rows(monkeypatch: pytest.M
     table = table_of([("1", "a", 3.0), ("1", "b", 2.0), ("2", "a", 1.0), ("2", "b", 2.0), ("2", "a", 0.5)], pa.string())
     with pytest.raises(KaratError, match="document a is listed twice for query 2") as caught:
         karat.evaluate({"1": {"a": 1}}, table)
-    assert caught.value.where == "the run, rows 2 and 4"
+    assert str(caught.value.place) == "the run, rows 2 and 4"
 
 
 def test_a_data_frame_without_rows_is_a_run_that_retrieved_nothing() -> None:

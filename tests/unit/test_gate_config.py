@@ -253,10 +253,10 @@ def test_any_text_is_read_or_is_an_error_that_names_the_file(text: str) -> None:
         path = Path(folder, "karat.toml")
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         try:
-            where: str | None = read_config(path).file
+            place: str | None = read_config(path).file
         except KaratError as error:
-            where = error.where
-        assert str(where).startswith(str(path))
+            place = str(error.place)
+        assert str(place).startswith(str(path))
 
 
 def test_the_names_of_fields_in_results_are_read(here: Path) -> None:

@@ -290,7 +290,7 @@ def test_values_in_messages_are_short_whatever_they_are(value: object, text: str
 
 
 def test_long_names_in_messages_are_cut() -> None:
-    error = KaratError("a" * 5000, where="b" * 5000, hint="c" * 5000)
+    error = KaratError("a" * 5000, place="b" * 5000, hint="c" * 5000)
     assert len(str(error)) < 3100
     with pytest.raises(KaratError, match=r"^[^…]*: document d+…d+ is judged twice for query q\. Keep one"):
         karat.evaluate([("q", "d" * 5000, 1), ("q", "d" * 5000, 1)], {"q": ["a"]})

@@ -154,9 +154,9 @@ def test_no_object_that_has_names_of_its_own_prints_control_characters(texts: li
 
 
 @given(hostile, hostile, hostile)
-def test_an_error_is_one_harmless_line(what: str, where: str, hint: str) -> None:
+def test_an_error_is_one_harmless_line(what: str, place: str, hint: str) -> None:
     with patch.dict(os.environ, {"TF_BUILD": "True"}):
-        text = str(KaratError(what, where=where, hint=hint))
+        text = str(KaratError(what, place=place, hint=hint))
     check(text)
     assert "\n" not in text
 

@@ -39,7 +39,7 @@ def outcome(data: bytes, decode: Any) -> object:
     try:
         return repr(decode(data, "file", "A hint."))
     except KaratError as error:
-        return error.what, error.where, error.hint
+        return error.what, error.place, error.hint
 
 
 @given(DOCUMENTS)
@@ -108,7 +108,7 @@ def test_bad_json_is_one_error_with_its_place(name: str) -> None:
     error = raised.value
     # Python 3.13 words some errors differently.
     assert error.what == what or (name == "a trailing comma" and "Illegal trailing comma" in error.what)
-    assert error.where == "run.json"
+    assert str(error.place) == "run.json"
     assert error.hint
 
 

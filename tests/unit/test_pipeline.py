@@ -769,7 +769,7 @@ def test_an_error_of_a_subclass_of_karat_error_keeps_its_class() -> None:
     @component
     class Failing:
         def run(self) -> dict[str, Any]:
-            raise OwnError("no", where="here")
+            raise OwnError("no", place="here")
 
     with pytest.raises(OwnError, match="component it, here: no"):
         pipeline_of(it=Failing()).run()

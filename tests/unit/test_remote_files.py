@@ -166,7 +166,7 @@ def test_the_endpoint_can_be_part_of_the_uri(put: Put, server: str, monkeypatch:
 @pytest.mark.parametrize("key", ["bucket/none.trec", "no-bucket/run.trec"])
 def test_a_remote_file_that_is_not_there_is_an_error(key: str) -> None:
     error = error_in(f"s3://{key}")
-    assert (error.what, error.where) == ("no such file", f"s3://{key}")
+    assert (error.what, str(error.place)) == ("no such file", f"s3://{key}")
     assert error_in("s3://bucket").what == "this is a folder, not a file"
 
 
@@ -188,7 +188,7 @@ def test_wrong_credentials_are_an_error_that_does_not_show_them(put: Put, server
         urlopen(release).close()
     for error in errors:
         assert error.what in ("permission denied", "the credentials are not valid")
-        assert error.where == "s3://bucket/run.trec"
+        assert str(error.place) == "s3://bucket/run.trec"
         assert "AWS_ACCESS_KEY_ID" in str(error)
         assert "hush" not in str(error)
 
@@ -196,7 +196,7 @@ def test_wrong_credentials_are_an_error_that_does_not_show_them(put: Put, server
 def test_credentials_are_never_shown() -> None:
     uri = "s3://AKID:hush@bucket/key?region=eu-west-1"
     assert RemotePath.of(uri).name == InputFile(uri).name == "s3://bucket/key"
-    assert "hush" not in str(KaratError(f"{uri} is wrong", where=uri, hint=f"Not {uri}."))
+    assert "hush" not in str(KaratError(f"{uri} is wrong", place=uri, hint=f"Not {uri}."))
     assert "hush" not in str(RemotePath.of(uri).error(OSError("invalid: hush of AKID")))
     assert "hush" not in str(error_in("gopher://AKID:hush@bucket/key"))
 

@@ -420,7 +420,7 @@ def test_a_misspelt_field_name_for_a_single_record_in_a_file_is_an_error(
 ) -> None:
     path = write('{"nr": "q", "said": {"text": "b"}}')
     error = error_of(predicted, path, fields)
-    assert (error.what, error.where) == (what, path)
+    assert (error.what, str(error.place)) == (what, path)
     assert "The fields are nr, said." in (error.hint or "")
 
 
@@ -437,7 +437,10 @@ def test_a_mapping_may_have_a_question_named_like_a_field(write: Write) -> None:
 def test_blank_lines_are_skipped_but_counted_in_line_numbers(write: Write) -> None:
     text = '\n{"query": "q", "answer": "a"}\n \n\n{"query": "r", "answer": "b"}\n\n'
     assert read_gold_answers(write(text)) == {"q": ("a",), "r": ("b",)}
-    assert error_of(read_gold_answers, write(text.replace('"b"', "1"))).where == write(text.replace('"b"', "1")) + ":5"
+    assert (
+        str(error_of(read_gold_answers, write(text.replace('"b"', "1"))).place)
+        == write(text.replace('"b"', "1")) + ":5"
+    )
     assert read_gold_answers(write("\n\nquery,answer\n\nq,a\n\n")) == {"q": ("a",)}
 
 
@@ -467,7 +470,7 @@ def test_gold_answers_from_several_records_of_a_question_are_combined() -> None:
 def test_two_predicted_answers_for_a_question_are_an_error_that_names_both_places(write: Write) -> None:
     path = write(lines([{"id": "q", "answer": "a"}, {"id": "r", "answer": "a"}, {"id": "q", "answer": "b"}]))
     error = error_of(predicted, path)
-    assert (error.what, error.where) == (f"question 'q' was already in {path}:1", f"{path}:3")
+    assert (error.what, str(error.place)) == (f"question 'q' was already in {path}:1", f"{path}:3")
 
 
 def test_an_answer_may_have_a_million_characters(write: Write) -> None:
@@ -677,11 +680,11 @@ INVALID_FILES: dict[str, tuple[str | bytes, str, str, str]] = {
 def test_an_invalid_file_is_an_error_with_a_place_and_a_hint(
     name: str, pack: Callable[[bytes], bytes], write: Write
 ) -> None:
-    data, what, where, hint = INVALID_FILES[name]
+    data, what, place, hint = INVALID_FILES[name]
     path = write(pack(data.encode() if isinstance(data, str) else data))
     error = error_of(read_gold_answers, path)
     assert re.search(what, error.what)
-    assert error.where == path + where
+    assert str(error.place) == path + place
     assert re.search(hint, error.hint or "")
     assert len(str(error)) < 1000
 
@@ -710,11 +713,11 @@ INVALID_PREDICTIONS: dict[str, tuple[str, str, str, str]] = {
 
 @pytest.mark.parametrize("name", INVALID_PREDICTIONS)
 def test_invalid_predictions_are_an_error_with_a_place_and_a_hint(name: str, write: Write) -> None:
-    data, what, where, hint = INVALID_PREDICTIONS[name]
+    data, what, place, hint = INVALID_PREDICTIONS[name]
     path = write(data)
     error = error_of(predicted, path)
     assert re.search(what, error.what)
-    assert error.where == path + where
+    assert str(error.place) == path + place
     assert re.search(hint, error.hint or "")
 
 
@@ -723,7 +726,7 @@ def test_invalid_predictions_are_an_error_with_a_place_and_a_hint(name: str, wri
 def test_a_file_without_gold_answers_is_an_error(data: str, pack: Callable[[bytes], bytes], write: Write) -> None:
     error = error_of(read_gold_answers, write(pack(data.encode())))
     assert error.what == "no gold answers found"
-    assert error.where == write(pack(data.encode()))
+    assert str(error.place) == write(pack(data.encode()))
     assert "lines of" in (error.hint or "")
 
 
@@ -732,19 +735,19 @@ def test_a_missing_file_is_an_error_that_suggests_the_most_similar_name(write: W
     for read in (read_gold_answers, predicted):
         error = error_of(read, path.replace("gold.json", "gold.jsn"))
         assert error.what == "no such file"
-        assert error.where == path.replace("gold.json", "gold.jsn")
+        assert str(error.place) == path.replace("gold.json", "gold.jsn")
         assert error.hint == "Did you mean gold.json?"
 
 
 def test_a_text_instead_of_a_mapping_is_read_as_a_path_that_does_not_exist() -> None:
     error = error_of(evaluate_answers, "Paris is the capital", "Paris")
-    assert (error.what, error.where) == ("no such file", "Paris is the capital")
+    assert (error.what, str(error.place)) == ("no such file", "Paris is the capital")
 
 
 def test_a_folder_instead_of_a_file_is_an_error(tmp_path: Path) -> None:
     for read in (read_gold_answers, predicted):
         error = error_of(read, tmp_path)
-        assert (error.what, error.where) == ("this is a folder, not a file", str(tmp_path))
+        assert (error.what, str(error.place)) == ("this is a folder, not a file", str(tmp_path))
         assert error.hint == "Name a file in it."
 
 
@@ -763,7 +766,7 @@ def test_truncated_gzip_is_an_error_that_names_the_file(text: str, left: int, wr
     path = write(gzip.compress(text.encode())[:left])
     error = error_of(read_gold_answers, path)
     assert "damaged or cut short" in error.what
-    assert error.where == path
+    assert str(error.place) == path
     assert error.hint == "Compress or download it again."
 
 
@@ -812,7 +815,7 @@ def test_a_source_without_answers_is_an_error_that_lists_the_accepted_forms(sour
 @pytest.mark.parametrize("empty", [{}, [], (), pd.DataFrame(), pd.DataFrame({"query": [], "answer": []})])
 def test_empty_gold_answers_are_an_error(empty: Any) -> None:
     error = error_of(read_gold_answers, empty)
-    assert (error.what, error.where) == ("no gold answers found", "the ground truth")
+    assert (error.what, str(error.place)) == ("no gold answers found", "the ground truth")
     assert "Gold answers are" in (error.hint or "")
 
 
@@ -822,11 +825,11 @@ def test_empty_gold_answers_are_an_error(empty: Any) -> None:
 def test_a_value_that_is_not_text_is_rejected_as_gold_and_as_predicted_answer(value: Any) -> None:
     error = error_of(read_gold_answers, {"q": "a", "r": value})
     assert "is not a gold answer" in error.what
-    assert error.where == "the ground truth, question r"
+    assert str(error.place) == "the ground truth, question r"
     assert "Answers are text" in (error.hint or "")
     error = error_of(predicted, {"q": "a", "r": value})
     assert "is not text" in error.what
-    assert error.where == "the predictions, question r"
+    assert str(error.place) == "the predictions, question r"
     assert "Answers are text" in (error.hint or "")
 
 
@@ -837,10 +840,10 @@ def test_an_array_of_gold_answers_is_an_error_that_shows_how_to_make_a_list() ->
 
 def test_a_cell_that_is_not_text_is_an_error_that_names_its_row() -> None:
     frame = pd.DataFrame({"id": [1, 2], "answer": [3, 4]})
-    assert error_of(read_gold_answers, frame).where == "the ground truth, row 0"
-    assert error_of(predicted, frame).where == "the predictions, row 0"
+    assert str(error_of(read_gold_answers, frame).place) == "the ground truth, row 0"
+    assert str(error_of(predicted, frame).place) == "the predictions, row 0"
     lists = pl.DataFrame({"id": [1, 2], "answer": [["a"], ["b", None]]})
-    assert error_of(read_gold_answers, lists).where == "the ground truth, row 1[1]"
+    assert str(error_of(read_gold_answers, lists).place) == "the ground truth, row 1[1]"
 
 
 @pytest.mark.parametrize("answers", [["a"], ["a"] * 5, [], ("a", "b")])
@@ -857,18 +860,18 @@ def test_a_file_of_another_length_is_an_error_that_names_it(write: Write) -> Non
 
 def test_a_question_given_as_text_and_as_a_number_is_an_error() -> None:
     both = {"1": "a", 1: "b"}
-    for read, where in ((read_gold_answers, "the ground truth"), (predicted, "the predictions")):
+    for read, place in ((read_gold_answers, "the ground truth"), (predicted, "the predictions")):
         error = error_of(read, both)
         assert error.what == "question 1 appears twice, once as text and once as a number"
-        assert error.where == where
+        assert str(error.place) == place
 
 
 @pytest.mark.parametrize("question", [True, 1.0, None, b"q", ("q",)])
 def test_questions_are_text_or_whole_numbers(question: Any) -> None:
-    for read, where in ((read_gold_answers, "the ground truth"), (predicted, "the predictions")):
+    for read, place in ((read_gold_answers, "the ground truth"), (predicted, "the predictions")):
         error = error_of(read, {question: "a"})
         assert error.what == f"{question!r} is not an id"
-        assert error.where == where
+        assert str(error.place) == place
         assert "Ids are text or whole numbers" in (error.hint or "")
 
 
@@ -894,7 +897,7 @@ def test_two_records_of_a_question_combine_gold_answers_but_are_an_error_for_pre
     records = [{"query": "q", "answer": "a"}, {"query": "r", "answer": "x"}, {"query": "q", "answer": "b"}]
     assert read_gold_answers(records) == {"q": ("a", "b"), "r": ("x",)}
     error = error_of(predicted, records)
-    assert (error.what, error.where) == ("question 'q' was already in the predictions[0]", "the predictions[2]")
+    assert (error.what, str(error.place)) == ("question 'q' was already in the predictions[0]", "the predictions[2]")
     assert re.search(REPEATED, error.hint or "")
 
 
@@ -931,7 +934,7 @@ def test_gold_answers_of_a_repeated_question_are_combined_in_tables(write: Write
 
 def test_an_invalid_gold_answer_names_its_own_record_if_answers_are_combined() -> None:
     error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}, {"query": "q", "answer": 5}])
-    assert (error.what, error.where) == ("5 is not a gold answer", "the ground truth[1]")
+    assert (error.what, str(error.place)) == ("5 is not a gold answer", "the ground truth[1]")
 
 
 def test_the_hint_for_an_answer_that_is_not_text_shows_how_to_convert_it() -> None:
@@ -963,15 +966,15 @@ def test_the_name_of_a_field_must_be_text(name: Any) -> None:
 
 def test_a_given_field_name_that_is_missing_is_an_error_even_if_a_default_name_is_present() -> None:
     error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"gold_answers": "labels"})
-    assert (error.what, error.where) == ("no field 'labels'", "the ground truth[0]")
+    assert (error.what, str(error.place)) == ("no field 'labels'", "the ground truth[0]")
     assert "The fields are query, answer." in (error.hint or "")
 
 
 def test_errors_use_the_name_given_for_a_source() -> None:
     error = error_of(read_gold_answers, {"q": 1}, name="the gold")
-    assert error.where == "the gold, question q"
+    assert str(error.place) == "the gold, question q"
     error = error_of(evaluate_answers, GOLD, {"q1": 1}, name="gpt")
-    assert error.where == "gpt, question q1"
+    assert str(error.place) == "gpt, question q1"
 
 
 ANSWERS = (

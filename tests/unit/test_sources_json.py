@@ -278,11 +278,11 @@ def test_a_bad_run_is_one_error_with_its_place_and_a_hint(
     name: str, small: int, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_pairs, "_SMALL", small)
-    kind, content, what, where = BAD[name]
+    kind, content, what, place = BAD[name]
     path = write(content, f"run.{kind}")
     error = error_of(evaluate, TRUTH, path, MEASURES)
     assert what in error.what
-    assert (error.where or "").startswith(path + where)
+    assert (str(error.place) or "").startswith(path + place)
     assert error.hint or "id" in name
 
 
@@ -297,7 +297,7 @@ def test_a_bad_run_is_one_error_with_its_place_and_a_hint(
 def test_bad_grades_are_one_error_with_their_place(documents: list[Any], what: str, write: Write) -> None:
     path = write([{"query": "q1", "documents": documents}], "truth.jsonl")
     error = error_of(read_truth, path)
-    assert (error.what, (error.where or "").startswith(path)) == (what, True)
+    assert (error.what, (str(error.place) or "").startswith(path)) == (what, True)
 
 
 def test_a_repeated_request_is_an_error(write: Write) -> None:

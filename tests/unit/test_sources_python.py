@@ -122,9 +122,9 @@ def test_the_order_of_a_mapping_with_scores_does_not_matter() -> None:
 def test_a_value_that_is_not_a_number_is_an_error_that_names_query_and_document(what: str, missing: object) -> None:
     bad = {"q1": {"a": 1.0}, "q2": {"b": 1.0, "c": missing}}
     error = error_of(TRUTH, bad) if what == "score" else error_of(bad, RUN)
-    assert error.where is not None
-    assert "query q2" in error.where
-    assert "document c" in error.where
+    assert error.place is not None
+    assert "query q2" in error.place
+    assert "document c" in error.place
 
 
 @pytest.mark.parametrize("huge", [10**400, -(10**400), 10**5000], ids=["10^400", "-10^400", "10^5000"])
@@ -132,7 +132,7 @@ def test_a_value_that_is_not_a_number_is_an_error_that_names_query_and_document(
 def test_a_number_too_large_for_a_double_is_an_error(what: str, huge: int) -> None:
     bad = {"q1": {"a": huge}}
     error = error_of(TRUTH, bad) if what == "score" else error_of(bad, RUN)
-    assert "query q1, document a" in str(error.where)
+    assert "query q1, document a" in str(error.place)
 
 
 def test_an_id_with_thousands_of_digits_is_an_error() -> None:
@@ -141,7 +141,7 @@ def test_an_id_with_thousands_of_digits_is_an_error() -> None:
 
 @pytest.mark.parametrize("grade", [float("inf"), float("-inf"), np.inf])
 def test_an_infinite_grade_is_an_error(grade: float) -> None:
-    assert "document a" in str(error_of({"q1": {"a": grade}}, RUN).where)
+    assert "document a" in str(error_of({"q1": {"a": grade}}, RUN).place)
 
 
 def test_infinite_scores_rank_first_and_last_without_a_warning() -> None:
@@ -405,7 +405,7 @@ def test_floats_that_are_not_whole_are_not_accepted_as_ids(kind: str, column: st
     frame = frames(RUN, "score")["pandas"].assign(**{column: [1.0, 2.5, 3.0]})
     error = error_of(TRUTH, {"pandas": frame, "polars": pl.DataFrame(frame), "pyarrow": pa.table(frame),
                              "duckdb": DUCKDB.from_arrow(pa.table(frame))}[kind])  # fmt: skip
-    assert f"column {column}" in str(error.where)
+    assert f"column {column}" in str(error.place)
     assert error.hint
 
 
@@ -421,12 +421,12 @@ def test_a_null_is_an_error_that_names_column_and_row(kind: str, column: str) ->
         "duckdb": lambda: DUCKDB.from_arrow(pa.table(columns)),
     }
     error = error_of(TRUTH, make[kind]())
-    assert f"column {column}, row 1" in str(error.where)
+    assert f"column {column}, row 1" in str(error.place)
 
 
 def test_a_null_in_a_category_is_an_error() -> None:
     frame = pd.DataFrame({"query": ["q1", "q1"], "doc": pd.Categorical(["a", None]), "score": [1.0, 2.0]})
-    assert "column doc, row 1" in str(error_of(TRUTH, frame).where)
+    assert "column doc, row 1" in str(error_of(TRUTH, frame).place)
 
 
 @pytest.mark.parametrize("kind", ["polars", "pyarrow"])
@@ -434,25 +434,25 @@ def test_a_nan_is_an_error_that_names_column_and_row(kind: str) -> None:
     columns = columns_of(RUN, "score")
     columns["score"] = [1.0, float("nan"), 2.0]
     error = error_of(TRUTH, pl.DataFrame(columns) if kind == "polars" else pa.table(columns))
-    assert "column score, row 1" in str(error.where)
+    assert "column score, row 1" in str(error.place)
 
 
 def test_an_infinite_grade_in_a_frame_is_an_error_that_names_its_row() -> None:
     truth = pl.DataFrame({"query": ["q1", "q1"], "doc": ["a", "b"], "grade": [1.0, float("inf")]})
-    assert "row 1" in str(error_of(truth, RUN).where)
+    assert "row 1" in str(error_of(truth, RUN).place)
 
 
 @pytest.mark.parametrize("column", ["query", "doc"])
 def test_an_empty_id_is_an_error_that_names_its_row(column: str) -> None:
     columns = columns_of(RUN, "score")
     columns[column][2] = ""
-    assert f"column {column}, row 2" in str(error_of(TRUTH, pa.table(columns)).where)
+    assert f"column {column}, row 2" in str(error_of(TRUTH, pa.table(columns)).place)
 
 
 @pytest.mark.parametrize("score", [["1", "2", "3"], [[1], [2], [3]], [b"1", b"2", b"3"], pd.to_datetime([1, 2, 3])])
 def test_a_score_column_that_is_not_numeric_is_an_error(score: object) -> None:
     error = error_of(TRUTH, frames(RUN, "score")["pandas"].assign(score=score))
-    assert "column score" in str(error.where)
+    assert "column score" in str(error.place)
     assert error.hint
 
 
@@ -492,9 +492,9 @@ def test_a_document_twice_in_a_frame_is_an_error_that_names_both_rows(kind: str)
     )
     scattered = {"query": twice["query"], "doc": twice["doc"], "score": twice["score"]}
     error = error_of(TRUTH, pa.table(scattered) if kind.startswith("pyarrow") else pd.DataFrame(twice.to_pydict()))
-    assert "rows 1 and 3" in str(error.where)
+    assert "rows 1 and 3" in str(error.place)
     judged = pd.DataFrame({"query": ["q1", "q2", "q1"], "doc": ["a", "a", "a"], "grade": [1, 1, 1]})
-    assert "rows 0 and 2" in str(error_of(judged, RUN).where)
+    assert "rows 0 and 2" in str(error_of(judged, RUN).place)
 
 
 def test_the_best_ranked_of_a_repeated_document_in_a_frame_can_be_kept() -> None:

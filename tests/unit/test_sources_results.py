@@ -367,8 +367,8 @@ def test_the_same_query_on_two_lines_is_an_error_that_names_both(write: Write) -
 @pytest.mark.parametrize("query", [1.5, True, ["q"], {"text": "q"}])
 def test_a_query_must_not_be_a_float_or_an_object(query: Any, write: Write) -> None:
     error = error_of(write(GOOD + lines([{"query": query, "truth": [], "retrieved": []}])))
-    assert error.where is not None
-    assert error.where.endswith("results.jsonl:2")
+    assert error.place is not None
+    assert str(error.place).endswith("results.jsonl:2")
 
 
 def test_a_lone_surrogate_is_an_error_in_a_query_and_allowed_in_texts(write: Write) -> None:
@@ -444,16 +444,16 @@ def test_a_value_that_is_not_a_list_of_documents_is_an_error_with_its_place(
 @pytest.mark.parametrize("item", [None, 1.5, True, [], ["a"], [["a"]]])
 def test_a_value_that_is_not_a_document_is_an_error_with_its_place(role: str, item: Any, write: Write) -> None:
     path = write(GOOD + lines([{"query": "q", role: ["a", {"id": "b"}, item]}]))
-    assert error_of(path).where == f"{path}:2, {role}[2]"
+    assert str(error_of(path).place) == f"{path}:2, {role}[2]"
     assert (
-        error_of([{"query": "q", "truth": ["a"], "retrieved": ["a"], role: [item]}]).where
+        str(error_of([{"query": "q", "truth": ["a"], "retrieved": ["a"], role: [item]}]).place)
         == f"the results[0], {role}[0]"
     )
 
 
 def test_errors_use_the_name_that_a_field_has_in_the_file(write: Write) -> None:
     path = write([{"query": "q", "truth": ["a"], "out": {"docs": [None]}}])
-    assert error_of(path, {"retrieved": "out.docs"}).where == f"{path}:1, out.docs[0]"
+    assert str(error_of(path, {"retrieved": "out.docs"}).place) == f"{path}:1, out.docs[0]"
 
 
 def test_true_and_false_are_not_grades(write: Write) -> None:
@@ -503,7 +503,7 @@ def test_a_bad_line_is_one_clear_error_with_its_place(name: str, packed: bool, w
     data = GOOD.encode() + b"\r\n" + bad + b"\n" + GOOD.replace("q0", "q9").encode()
     path = write(gzip.compress(data) if packed else data)
     error = error_of(path)
-    assert (error.where, bool(error.hint)) == (f"{path}:3", True)
+    assert (str(error.place), bool(error.hint)) == (f"{path}:3", True)
     assert what in error.what
     assert len(str(error)) < 400
 
@@ -563,7 +563,7 @@ def test_damaged_gzip_is_reported_even_if_it_decompresses_to_invalid_lines(at: i
     packed = gzip.compress(lines(INCOMPRESSIBLE[:50]).encode())
     path = write(packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1 :], "bad.gz")
     error = error_of(path)
-    assert (error.where, error.what[:24]) == (path, "the gzip data is damaged")
+    assert (str(error.place), error.what[:24]) == (path, "the gzip data is damaged")
 
 
 def test_files_that_cannot_be_read_are_reported_as_for_every_format(write: Write, tmp_path: Path) -> None:
@@ -575,7 +575,7 @@ def test_files_that_cannot_be_read_are_reported_as_for_every_format(write: Write
         write(packed[:-8] + b"????" + packed[-4:], "bad.gz"): "the gzip data is damaged or cut short",
     }.items():
         error = error_of(path)
-        assert (error.where, error.what.startswith(what)) == (path, True)
+        assert (str(error.place), error.what.startswith(what)) == (path, True)
     write(RECORDS, "results.jsonl")
     with pytest.raises(KaratError, match=r"Did you mean results\.jsonl\?"):
         read_results(tmp_path / "result.jsonl")
@@ -620,7 +620,7 @@ def test_a_long_line_in_a_pipe_that_is_not_json_is_an_error(monkeypatch: pytest.
 
 def test_an_error_on_standard_input_names_it_and_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD.encode() + b"oops\n")))
-    assert error_of("-").where == "standard input:2"
+    assert str(error_of("-").place) == "standard input:2"
 
 
 def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
@@ -687,4 +687,4 @@ def test_a_fault_in_parquet_is_named_with_its_row(name: str, tmp_path: Path) -> 
     pq.write_table(pa.table({"query": ["q1", "q1"], "answer": ["a", "b"], "gold_answers": [["a"], ["b"]]}), file)
     with pytest.raises(KaratError, match=r"'q1' was already in .*row 0") as error:
         read_results(str(tmp_path / name))
-    assert error.value.where == f"{file}, row 1"
+    assert str(error.value.place) == f"{file}, row 1"

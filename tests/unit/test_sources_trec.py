@@ -336,7 +336,7 @@ def test_the_blocks_of_a_file_add_up_to_the_file(size: int, end: str, packed: bo
     assert b"".join(bytes(part.data) for part in parts) == text
     before = b""
     for part in parts:
-        assert part.where(0) == f"{source.name}:{len(before.splitlines()) + 1}"
+        assert part.place(0) == f"{source.name}:{len(before.splitlines()) + 1}"
         before += bytes(part.data)
 
 
@@ -373,7 +373,7 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
 
 def test_an_error_on_standard_input_names_it_and_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"q1 Q0 a 1 1 t\nq1 Q0 b 1 oops t\n")))
-    assert error_of(TRUTH_MAPPING, "-").where == "standard input:2"
+    assert str(error_of(TRUTH_MAPPING, "-").place) == "standard input:2"
 
 
 def test_an_endless_line_in_a_pipe_is_an_error_before_the_pipe_ends(write: Write) -> None:
@@ -441,7 +441,7 @@ def test_an_invalid_line_is_an_error_with_its_place_and_a_hint(kind: str, name: 
     good, line = bad(kind, name)
     path = write(b"%s\n%s\n%s\n" % (good % 1, line, good % 2))
     error = error_in(kind, path)
-    assert error.where == f"{path}:2"
+    assert str(error.place) == f"{path}:2"
     assert error.hint
     assert "\n" not in str(error)
     assert len(str(error)) < 400
@@ -460,7 +460,7 @@ def test_the_line_number_is_right_near_the_end_of_a_file(
     data = end.encode().join(lines)
     path = write(gzip.compress(data) if packed else data)
     with block_size(size):
-        assert error_in(kind, path).where == f"{path}:35"
+        assert str(error_in(kind, path).place) == f"{path}:35"
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -473,7 +473,7 @@ def test_the_line_number_is_right_in_the_third_block_of_the_default_size(packed:
     data = b"#" * (shift - 2) + b"\r\n" + data if shift >= 2 else data
     expected = data.count(b"\n") + 1
     path = write((gzip.compress(data + b"oops\r\n", 1)) if packed else data + b"oops\r\n")
-    assert error_of(TRUTH_MAPPING, path).where == f"{path}:{expected}"
+    assert str(error_of(TRUTH_MAPPING, path).place) == f"{path}:{expected}"
 
 
 def test_the_first_invalid_line_is_reported_although_threads_read_ahead(write: Write) -> None:
@@ -481,7 +481,7 @@ def test_the_first_invalid_line_is_reported_although_threads_read_ahead(write: W
     lines[150] = lines[350] = "oops"
     path = write("\n".join(lines))
     with block_size(16):
-        assert {error_of(TRUTH_MAPPING, path).where for _ in range(5)} == {f"{path}:151"}
+        assert {str(error_of(TRUTH_MAPPING, path).place) for _ in range(5)} == {f"{path}:151"}
 
 
 @pytest.mark.parametrize("kind", ["run", "truth"])
@@ -493,7 +493,7 @@ def test_the_first_invalid_line_is_reported_although_threads_read_ahead(write: W
 def test_a_file_without_data_is_an_error(kind: str, data: bytes, write: Write) -> None:
     path = write(data)
     error = error_in(kind, path)
-    assert error.where == path
+    assert str(error.place) == path
     assert "empty" in error.what
     assert error.hint
 
@@ -503,7 +503,7 @@ def test_a_file_without_data_is_an_error(kind: str, data: bytes, write: Write) -
 def test_a_utf_16_file_is_an_error_that_says_so(kind: str, encoding: str, write: Write) -> None:
     path = write((RUN if kind == "run" else TRUTH).encode(encoding))
     error = error_in(kind, path)
-    assert error.where == str(path)
+    assert str(error.place) == str(path)
     assert f"text in {encoding[:6].upper()}" in str(error)
 
 
@@ -531,7 +531,7 @@ DAMAGED = {"run": damaged_gzips("q{} Q0 d{} 1 1 t\n"), "truth": damaged_gzips("q
 def test_damaged_gzip_is_an_error(kind: str, name: str, write: Write) -> None:
     path = write(DAMAGED[kind][name])
     error = error_in(kind, path)
-    assert error.where == path
+    assert str(error.place) == path
     assert "gzip" in error.what
     assert error.hint
 
@@ -539,7 +539,7 @@ def test_damaged_gzip_is_an_error(kind: str, name: str, write: Write) -> None:
 @pytest.mark.parametrize("kind", ["run", "truth"])
 def test_a_folder_instead_of_a_file_is_an_error(kind: str, tmp_path: Path) -> None:
     error = error_in(kind, str(tmp_path))
-    assert error.where == str(tmp_path)
+    assert str(error.place) == str(tmp_path)
     assert "folder" in error.what
     assert error.hint
 
@@ -549,13 +549,13 @@ def test_a_missing_file_is_an_error_that_suggests_a_similar_name(kind: str, writ
     write(RUN, "bm25.trec")
     missing = str(tmp_path / "bm52.trec")
     error = error_in(kind, missing)
-    assert error.where == missing
+    assert str(error.place) == missing
     assert "bm25.trec" in str(error.hint)
 
 
 def test_a_missing_folder_is_an_error_without_a_suggestion(tmp_path: Path) -> None:
     error = error_of(TRUTH_MAPPING, tmp_path / "nowhere" / "run.trec")
-    assert error.where == str(tmp_path / "nowhere" / "run.trec")
+    assert str(error.place) == str(tmp_path / "nowhere" / "run.trec")
 
 
 def test_a_missing_file_in_a_folder_that_cannot_be_listed_is_still_a_missing_file(
@@ -567,7 +567,7 @@ def test_a_missing_file_in_a_folder_that_cannot_be_listed_is_still_a_missing_fil
     monkeypatch.setattr(Path, "iterdir", refuse)
     monkeypatch.setattr(os, "listdir", refuse)
     monkeypatch.setattr(os, "scandir", refuse)
-    assert error_of(TRUTH_MAPPING, tmp_path / "run.trec").where == str(tmp_path / "run.trec")
+    assert str(error_of(TRUTH_MAPPING, tmp_path / "run.trec").place) == str(tmp_path / "run.trec")
 
 
 def test_a_file_without_read_permission_is_an_error(write: Write) -> None:
@@ -576,7 +576,7 @@ def test_a_file_without_read_permission_is_an_error(write: Write) -> None:
     if os.access(path, os.R_OK):
         pytest.skip("root may read anything")
     error = error_of(TRUTH_MAPPING, path)
-    assert error.where == path
+    assert str(error.place) == path
 
 
 def test_an_invalid_path_is_an_error() -> None:
@@ -587,14 +587,14 @@ def test_an_invalid_path_is_an_error() -> None:
 def test_a_run_given_as_ground_truth_is_recognised(write: Write) -> None:
     path = write(RUN)
     error = error_of(path, path)
-    assert error.where == f"{path}:1"
+    assert str(error.place) == f"{path}:1"
     assert "looks like a run" in str(error.hint)
 
 
 def test_ground_truth_given_as_a_run_is_recognised(write: Write) -> None:
     path = write(TRUTH)
     error = error_of(path, path)
-    assert error.where == f"{path}:1"
+    assert str(error.place) == f"{path}:1"
     assert "looks like ground truth" in str(error.hint)
 
 
@@ -605,7 +605,7 @@ def test_a_line_longer_than_a_megabyte_is_an_error(megabytes: int, packed: bool,
     data = before + b"x" * (megabytes << 20)
     path = write(gzip.compress(data, 1) if packed else data)
     error = error_of(TRUTH_MAPPING, path)
-    assert error.where == f"{path}:{before.count(10) + 1}"
+    assert str(error.place) == f"{path}:{before.count(10) + 1}"
     assert error.hint
     assert len(str(error)) < 400
 
@@ -628,7 +628,7 @@ def test_a_document_twice_in_a_query_is_an_error_that_names_both_lines(
     path = write(gzip.compress(data) if packed else data)
     with block_size(size):
         error = error_of(TRUTH_MAPPING, path)
-    assert error.where == f"{path}:{first} and {second}"
+    assert str(error.place) == f"{path}:{first} and {second}"
     assert "document a" in error.what
     assert "query q1" in error.what
     assert 'duplicates="first"' in str(error.hint)
@@ -654,7 +654,7 @@ def test_a_document_judged_twice_is_an_error_that_names_both_lines(size: int, te
     path = write(text)
     with block_size(size):
         error = error_of(path, RUN_MAPPING)
-    assert error.where == f"{path}:1 and 3"
+    assert str(error.place) == f"{path}:1 and 3"
     assert error.hint
 
 
@@ -665,7 +665,7 @@ def test_the_same_document_in_two_queries_is_not_a_duplicate(write: Write) -> No
 
 def test_an_invalid_line_is_reported_before_a_duplicate(write: Write) -> None:
     path = write("q1 Q0 a 1 2 t\nq1 Q0 b 2 oops t\nq1 Q0 a 3 1 t\n")
-    assert error_of(TRUTH_MAPPING, path).where == f"{path}:2"
+    assert str(error_of(TRUTH_MAPPING, path).place) == f"{path}:2"
 
 
 def test_control_characters_in_ids_are_escaped_in_errors(write: Write) -> None:

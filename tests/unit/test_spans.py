@@ -443,11 +443,11 @@ INVALID_POSITIONS: dict[str, Any] = {
 def test_an_invalid_position_is_an_error_that_names_its_place(position: object, part: str) -> None:
     span = ("d", position, BOUND) if part == "start" else ("d", 0, position)
     error = error_of({"q1": [("a", 0, 1)]}, {"q1": [("a", 0, 1), ("a", 0, 1), span]})
-    assert error.where == "the run, query q1, rank 3"
+    assert str(error.place) == "the run, query q1, rank 3"
     assert f"the {part} of a span" in error.what
     assert error.hint
     named = dict(zip(("document", "start", "end"), span, strict=True))
-    assert error_of({"q1": [("a", 0, 1), named]}, {}).where == "the ground truth, query q1, span 2"
+    assert str(error_of({"q1": [("a", 0, 1), named]}, {}).place) == "the ground truth, query q1, span 2"
 
 
 def test_a_start_of_minus_one_is_an_error_that_mentions_langchain() -> None:
@@ -458,7 +458,7 @@ def test_a_start_of_minus_one_is_an_error_that_mentions_langchain() -> None:
 def test_an_end_before_its_start_is_an_error() -> None:
     error = error_of([[]], [[("d", 8, 3)]])
     assert error.what == "a span ends at 3, before its start at 8"
-    assert error.where == "the run, query 0, rank 1"
+    assert str(error.place) == "the run, query 0, rank 1"
 
 
 INVALID_DOCUMENTS: dict[str, Any] = {
@@ -469,8 +469,8 @@ INVALID_DOCUMENTS: dict[str, Any] = {
 
 @pytest.mark.parametrize("document", INVALID_DOCUMENTS.values(), ids=INVALID_DOCUMENTS)
 def test_a_document_without_a_valid_id_is_an_error_that_names_its_place(document: object) -> None:
-    assert error_of([[]], [[(document, 0, 1)]]).where == "the run, query 0, rank 1"
-    assert error_of([[{"doc": document, "start": 0, "end": 1}]], [[]]).where == "the ground truth, query 0, span 1"
+    assert str(error_of([[]], [[(document, 0, 1)]]).place) == "the run, query 0, rank 1"
+    assert str(error_of([[{"doc": document, "start": 0, "end": 1}]], [[]]).place) == "the ground truth, query 0, span 1"
 
 
 INVALID_SPANS: dict[str, Any] = {
@@ -487,7 +487,7 @@ INVALID_SPANS: dict[str, Any] = {
 @pytest.mark.parametrize("span", INVALID_SPANS.values(), ids=INVALID_SPANS)
 def test_a_value_that_is_not_a_span_is_an_error_that_shows_the_accepted_forms(span: object) -> None:
     error = error_of({"q": []}, {"q": [("a", 0, 1), span]})
-    assert error.where == "the run, query q, rank 2"
+    assert str(error.place) == "the run, query q, rank 2"
     assert "is not a span" in error.what
     assert "(document, start, end)" in (error.hint or "")
 
@@ -501,13 +501,13 @@ def test_the_error_names_the_missing_part_of_a_span(part: str) -> None:
 
 @pytest.mark.parametrize("listed", ["a", b"a", 5, None, {"a": 1}, {"document": "a", "start": 0, "end": 1}])
 def test_a_value_that_is_not_a_list_of_spans_is_an_error(listed: object) -> None:
-    assert error_of({"q": listed}, {}).where == "the ground truth, query q"
+    assert str(error_of({"q": listed}, {}).place) == "the ground truth, query q"
     assert "not a list of spans" in str(error_of({"q": []}, {"q": listed}))
     assert "not a list of spans" in str(error_of([[], []], [[], listed]))
 
 
 def test_a_span_that_is_not_in_a_list_is_an_error() -> None:
-    assert error_of({"q": ("a", 0, 1)}, {}).where == "the ground truth, query q, span 1"
+    assert str(error_of({"q": ("a", 0, 1)}, {}).place) == "the ground truth, query q, span 1"
 
 
 FRAME = {"query": ["q"], "document": ["d"], "start": [0], "end": [1]}
@@ -519,7 +519,7 @@ FRAME = {"query": ["q"], "document": ["d"], "start": [0], "end": [1]}
 )  # fmt: skip
 def test_spans_must_be_in_mappings_or_lists(source: object) -> None:
     for error, name in ((error_of(source, {}), "the ground truth"), (error_of({"q": []}, source), "the run")):
-        assert error.where == name
+        assert str(error.place) == name
         assert "Spans are given as mappings or lists" in str(error)
 
 
@@ -535,8 +535,8 @@ def test_empty_ground_truth_is_an_error(truth: object) -> None:
 
 @pytest.mark.parametrize("query", [None, 1.5, True, ("q",), "\ud800"])
 def test_a_query_without_a_valid_id_is_an_error(query: object) -> None:
-    assert error_of({query: []}, {}).where == "the ground truth"
-    assert error_of({"q": []}, {query: []}).where == "the run"
+    assert str(error_of({query: []}, {}).place) == "the ground truth"
+    assert str(error_of({"q": []}, {query: []}).place) == "the run"
 
 
 def test_a_query_given_as_text_and_as_a_number_is_an_error() -> None:
@@ -544,7 +544,7 @@ def test_a_query_given_as_text_and_as_a_number_is_an_error() -> None:
 
 
 def test_spans_of_a_query_without_ground_truth_are_checked_too() -> None:
-    assert error_of({"q": []}, {"other": [("a", 5, 1)]}).where == "the run, query other, rank 1"
+    assert str(error_of({"q": []}, {"other": [("a", 5, 1)]}).place) == "the run, query other, rank 1"
 
 
 def test_errors_use_the_given_names_of_ground_truth_and_run() -> None:

@@ -87,16 +87,16 @@ def test_errors_about_rows_name_the_query(run: dict[str, Any], message: str) -> 
 
 def test_a_place_in_what_and_in_where_names_the_query() -> None:
     table = pa.table({"meta": [{"id": "q7"}, {"id": "q8"}, {"id": "q7"}]})
-    error = KaratError("the label in run, row 2 (counted from 0) differs", where="run, rows 0 and 1", hint="row 1")
+    error = KaratError("the label in run, row 2 (counted from 0) differs", place="run, rows 0 and 1", hint="row 1")
     name_queries(error, ["run"], [table], ["meta.id"])
     assert str(error) == "run, queries q7 and q8: the label in run, query q7 differs. row 1"
 
 
 def test_a_name_that_another_name_ends_with_is_not_confused_with_it() -> None:
     tables = [pa.table({"query": ["a"]}), pa.table({"query": ["b"]})]
-    error = KaratError("bad", where="my run, row 0")
+    error = KaratError("bad", place="my run, row 0")
     name_queries(error, ["run", "my run"], tables, ["query", "query"])
-    assert error.where == "my run, query b"
+    assert str(error.place) == "my run, query b"
 
 
 def test_rows_are_sorted_by_the_column_that_gives_the_order() -> None:
@@ -122,18 +122,18 @@ def test_queries_with_too_many_documents_for_a_bucket_are_named(table: pa.Table,
 
 
 def test_rows_that_could_not_be_read_are_errors() -> None:
-    sent = [None, error_text(KaratError("bad", where="b.trec:2")), error_text(KaratError("bad", where="a.trec:7"))]
-    assert error_of(evaluated, TRUTH.append_column(ROW_ERROR, pa.array(sent)), RUN).where == "a.trec:7"
+    sent = [None, error_text(KaratError("bad", place="b.trec:2")), error_text(KaratError("bad", place="a.trec:7"))]
+    assert str(error_of(evaluated, TRUTH.append_column(ROW_ERROR, pa.array(sent)), RUN).place) == "a.trec:7"
     without = TRUTH.append_column(ROW_ERROR, pa.nulls(3, pa.string()))
     assert one_bucket(evaluated, without, RUN) == one_bucket(evaluated, TRUTH, RUN)
 
 
 @given(st.sampled_from([KaratError, KaratTypeError]), st.text(), st.none() | st.text(), st.none() | st.text())
-def test_an_error_is_the_same_after_it_was_sent(kind: type, what: str, where: str | None, hint: str | None) -> None:
-    sent = kind(what + "\ud800\0", where=where, hint=hint)
+def test_an_error_is_the_same_after_it_was_sent(kind: type, what: str, place: str | None, hint: str | None) -> None:
+    sent = kind(what + "\ud800\0", place=place, hint=hint)
     got = error_from(error_text(sent))
     assert type(got) is kind
-    assert (got.what, got.where, got.hint) == (sent.what, sent.where, sent.hint)
+    assert (got.what, got.place, got.hint) == (sent.what, sent.place, sent.hint)
 
 
 JAVA = """org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 2.0 failed 4 times

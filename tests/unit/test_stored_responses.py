@@ -108,7 +108,7 @@ def test_the_first_error_is_the_one_of_the_first_field(tmp_path: Path) -> None:
         file.write_text("\n".join(map(json.dumps, lines[: 3 - at])))
         with pytest.raises(KaratError) as error:
             read_responses(file)
-        assert error.value.where == f"{file}:{3 - at}, {field}"
+        assert str(error.value.place) == f"{file}:{3 - at}, {field}"
 
 
 def test_a_query_that_comes_twice_names_both_places(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_query_that_comes_twice_names_both_places(tmp_path: Path) -> None:
     file.write_text("\n".join(json.dumps({"query": query, "answer": "Yes."}) for query in ("q1", "q2", "q3", "q2")))
     with pytest.raises(KaratError, match=r"'q2' was already in .*results.jsonl:2") as error:
         read_responses(file)
-    assert error.value.where == f"{file}:4"
+    assert str(error.value.place) == f"{file}:4"
 
 
 class _Colliding(str):

@@ -44,19 +44,19 @@ def test_measures_and_bounds_are_those_of_all_ways_to_fill_in_missing_labels(
         bounds = scores.label_bounds.get(measure)
         possible = [_possible(definition, queries[name]) for name in scores.queries]
         for at, (name, values) in enumerate(zip(scores.queries, possible, strict=True)):
-            value, where = scores.per_query[name][measure], f"{measure} of {name}: {values}"
+            value, place = scores.per_query[name][measure], f"{measure} of {name}: {values}"
             if values is None:
-                assert value is None, where
+                assert value is None, place
                 assert bounds is not None
-                assert (bounds.low[at], bounds.high[at], bounds.nullable[at]) == (0, 1, False), where
+                assert (bounds.low[at], bounds.high[at], bounds.nullable[at]) == (0, 1, False), place
                 continue
-            assert value == (pytest.approx(values[0], abs=1e-12) if len(values) == 1 else None), where
+            assert value == (pytest.approx(values[0], abs=1e-12) if len(values) == 1 else None), place
             if bounds is not None:
-                assert bounds.exact[at], where
-                assert bounds.nullable[at] == (None in values and len(values) > 1), where
+                assert bounds.exact[at], place
+                assert bounds.nullable[at] == (None in values and len(values) > 1), place
                 numbers = [each for each in values if each is not None] or [math.nan]
                 expected = min(numbers), max(numbers)
-                assert (bounds.low[at], bounds.high[at]) == pytest.approx(expected, abs=1e-12, nan_ok=True), where
+                assert (bounds.low[at], bounds.high[at]) == pytest.approx(expected, abs=1e-12, nan_ok=True), place
         if bounds is not None and None not in possible:
             expected_mean = pytest.approx(_possible_means(possible), abs=1e-12, nan_ok=True)
             assert np.array(bounds.mean, float).tolist() == expected_mean, (measure, possible)
@@ -91,15 +91,15 @@ def test_of_several_samples_the_mean_is_over_those_in_which_a_measure_is_defined
                 continue
             means = {mean_of_samples(values) for values in product(*known_sets)}
             values = {None if value is None else round(value, 12) for value in means}
-            where = f"{measure} of {name}: {possible}"
+            place = f"{measure} of {name}: {possible}"
             only = next(iter(values)) if len(values) == 1 else None
-            assert scores.per_query[name][measure] == (None if only is None else pytest.approx(only, abs=1e-11)), where
+            assert scores.per_query[name][measure] == (None if only is None else pytest.approx(only, abs=1e-11)), place
             if bounds is not None:
-                assert bounds.exact[at], where
-                assert bounds.nullable[at] == (None in values and len(values) > 1), where
+                assert bounds.exact[at], place
+                assert bounds.nullable[at] == (None in values and len(values) > 1), place
                 numbers = _numbers(values) or [math.nan]
                 expected = min(numbers), max(numbers)
-                assert (bounds.low[at], bounds.high[at]) == pytest.approx(expected, abs=1e-11, nan_ok=True), where
+                assert (bounds.low[at], bounds.high[at]) == pytest.approx(expected, abs=1e-11, nan_ok=True), place
 
 
 def _possible(definition: Callable[[SlowQuery], float | None], query: SlowQuery) -> list[float | None] | None:

@@ -46,8 +46,8 @@ def outcome(compute: Any) -> Any:
     try:
         scores: Scores = compute()
     except KaratError as error:
-        where = "" if error.where is None else error.where.partition(", row ")[0]
-        return error.what, where, error.hint
+        place = "" if str(error.place) is None else str(error.place).partition(", row ")[0]
+        return error.what, place, error.hint
     rows = scores.by_id
     bounds = {
         name: [getattr(each.take(rows), side).tobytes() for side in ("low", "high", "exact", "nullable")]

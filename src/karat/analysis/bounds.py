@@ -253,7 +253,7 @@ def _check_repeats(evidence: Evidence) -> None:
         query, document = found
         raise KaratError(
             f"the unjudged document {document} is at several ranks; bounds need unjudged documents to be listed once",
-            where=f"{evidence.run.name}, query {query}",
+            place=f"{evidence.run.name}, query {query}",
             hint="Remove the repeated documents from the run, or judge them.",
         )
 

@@ -69,10 +69,10 @@ def documents_to_judge(
 
 def _evidence(scores: Scores, name: str) -> Evidence:
     if scores.evidence is None:
-        raise KaratError("these scores contain no run data to find documents in", where=name, hint=NO_RUN_DATA)
+        raise KaratError("these scores contain no run data to find documents in", place=name, hint=NO_RUN_DATA)
     match = scores.evidence.match
     what = f"documents are judged by their ids, and the runs are matched by {match}"
-    require(match == Same(), what, "Use match=id, the default.", where=name)
+    require(match == Same(), what, "Use match=id, the default.", place=name)
     return scores.evidence
 
 
@@ -81,7 +81,7 @@ def _unjudged(evidence: Evidence, depth: int) -> Iterator[tuple[str, dict[str, i
     for query, ranking in read_rankings(evidence, evidence.truth.queries, depth).items():
         if ranks := _unjudged_ranks(evidence, ranking, depth):
             documents = [ranking.documents[rank] for rank in ranks]
-            names = evidence.match.key.of_retrieved(documents, evidence.where(query))
+            names = evidence.match.key.of_retrieved(documents, evidence.place(query))
             # Of a document that a list repeats, the first rank counts.
             yield query, {name: rank for name, rank in zip(names[::-1], ranks[::-1], strict=True) if name}
 

@@ -67,7 +67,7 @@ class Evidence:
         by_function = isinstance(self.match, FunctionMatcher)
         # A function compares whole documents, so that repeats are equal documents, as among golds.
         key = self.match.gold_key if by_function else self.match.key
-        keys = key.of(documents, self.where(query))
+        keys = key.of(documents, self.place(query))
         times = Counter(filter(None, keys))
         repeated = {key: document for key, document in zip(keys, documents, strict=True) if key and times[key] > 1}
         if not repeated:
@@ -78,7 +78,7 @@ class Evidence:
         names = [shown(document) if by_function else str(key) for key, document in repeated.items()]
         return next((name for row, name in enumerate(names) if row not in judged), None)
 
-    def where(self, query: str) -> str:
+    def place(self, query: str) -> str:
         """The place of a query in the run, for errors."""
         return f"{self.run.name}, query {query}"
 
@@ -86,7 +86,7 @@ class Evidence:
         """The documents whose id is not the id of the query, if that is how the run was evaluated."""
         if not self.rules.ignore_identical_ids:
             return documents
-        ids = document_keys(documents, "id", self.where(query))
+        ids = document_keys(documents, "id", self.place(query))
         return [document for document, name in zip(documents, ids, strict=True) if name != query]
 
 

@@ -183,8 +183,8 @@ def explain(scores: Scores, query: str, k: int, queries: Any = None, corpus: Any
             if query in finding.queries:
                 raise KaratError(f"query {shown(query)} was not evaluated: {finding.message}")
         near = did_you_mean(query, dict.fromkeys([*documents, *answers, *labelled]))
-        where = "the ground truth" if documents or answers else "the verdicts"
-        raise KaratError(f"query {shown(query)} is not in {where}", hint=near or None)
+        place = "the ground truth" if documents or answers else "the verdicts"
+        raise KaratError(f"query {shown(query)} is not in {place}", hint=near or None)
     values = scores.per_query.get(query, {})
     texts = ShownTexts.of([scores], queries, corpus, [query])
     found = Explanation(query, (), 0, values, "")

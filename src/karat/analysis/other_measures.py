@@ -26,7 +26,7 @@ def other_measures(scores: Scores, measures: Iterable[Measure]) -> Scores:
     evidence = scores.evidence
     if evidence is None:
         what = "these scores contain no run data to compute other measures from"
-        raise KaratError(what, where=scores.name or None, hint=NO_RUN_DATA)
+        raise KaratError(what, place=scores.name or None, hint=NO_RUN_DATA)
     # A query that is not in the ground truth reads the null after the last value.
     places = [evidence.truth.positions.get(query, -1) for query in scores.queries]
     values: dict[str, Floats] = {}

@@ -129,7 +129,7 @@ def _plain(value: Any, query: str) -> Value:
         with suppress(OverflowError, ValueError):
             return None if math.isnan(float(value)) else float(value)
     hint = "Values are strings, numbers, booleans or None. Convert other values with str(...)."
-    raise KaratError(f"queries cannot be grouped by {shown(value)}", where=f"query {query}", hint=hint)
+    raise KaratError(f"queries cannot be grouped by {shown(value)}", place=f"query {query}", hint=hint)
 
 
 def read_bins(bins: Any) -> int | Floats | None:

@@ -55,7 +55,7 @@ def read_rankings(evidence: Evidence, queries: Iterable[str], k: int) -> dict[st
         # The rows of a query are in several batches, unless the run has changed.
         found = _read(evidence, run.grouped_batches(), wanted, k)
     if found is None:
-        raise KaratError("the run has changed since it was evaluated", where=run.name, hint="Evaluate again.")
+        raise KaratError("the run has changed since it was evaluated", place=run.name, hint="Evaluate again.")
     return found
 
 
@@ -117,7 +117,7 @@ class _BatchReader:
     def _with_present_keys(self, batch: RankedLists) -> RankedLists:
         """The lists with the keys that their documents have now."""
         keys: list[Sequence[str | None]] = [
-            self.evidence.match.key.of_retrieved(documents, self.evidence.where(query))
+            self.evidence.match.key.of_retrieved(documents, self.evidence.place(query))
             for query, documents in zip(batch.queries, batch.documents, strict=True)
         ]
         return replace(batch, docs=keys)
@@ -154,7 +154,7 @@ class _BatchReader:
             ranks, golds = judged.hit_rank[start:stop].tolist(), judged.hit_gold[start:stop].tolist()
             retrieved: Sequence[Any] = [of_query[rank] for rank in ranks]
             if key is not None:
-                retrieved = key.of_retrieved(retrieved, self.evidence.where(query))
+                retrieved = key.of_retrieved(retrieved, self.evidence.place(query))
             pairs = zip(ranks, golds, retrieved, strict=True)
             yield tuple(
                 Hit(rank, gold, f"{match.reason(document, truth.docs[gold])}{truth.graded_by(gold)}")
@@ -184,7 +184,7 @@ class _BatchReader:
         if self.evidence.rules.ties in ("best", "worst"):
             bounds = np.searchsorted(places, batch.offsets).tolist()
             for query, (start, stop) in zip(batch.queries, pairwise(bounds), strict=True):
-                keys = self.evidence.match.key.of_retrieved(docs[start:stop], self.evidence.where(query))
+                keys = self.evidence.match.key.of_retrieved(docs[start:stop], self.evidence.place(query))
                 lists = RankedLists([query], [keys], [docs[start:stop]])
                 position = np.array([self.evidence.truth.positions[query]])
                 _, rows, golds = self.joiner.find_in_lists(lists, position)

@@ -74,7 +74,7 @@ def command(
 
     if not predictions:
         hint = "Add a file of predicted answers. Results that contain both are evaluated by `karat evaluate`."
-        raise KaratError("gold answers without predicted answers cannot be evaluated", where=truth, hint=hint)
+        raise KaratError("gold answers without predicted answers cannot be evaluated", place=truth, hint=hint)
     chosen, findings = with_static_model([str(name) for name in listed_measures(measures or DEFAULT_ANSWER_MEASURES)])
     select_measures(chosen, subjects=("answers",))
     output = Output.of(given)

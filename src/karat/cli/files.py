@@ -142,10 +142,10 @@ def check_files(
         if identity is not None and identity in read:
             spelling = "" if read[identity] == path else f": {read[identity]}"
             hint = "Write to another file."
-            raise KaratError(f"the output file is also an input{spelling}", where=path, hint=hint)
+            raise KaratError(f"the output file is also an input{spelling}", place=path, hint=hint)
         other = written.setdefault(identity or os.path.realpath(path), name)
         if other != name and (identity is not None or not os.path.exists(path)):
-            raise KaratError(f"{other} and {name} name the same file", where=path, hint="Write to two files.")
+            raise KaratError(f"{other} and {name} name the same file", place=path, hint="Write to two files.")
         if name not in also_written and name not in extended:
             from karat.output.files import check_writable
 

@@ -173,11 +173,11 @@ def _check_format(output: Output) -> None:
     from karat.errors import KaratError
 
     if output.file is not None and output.format_option is None and output.file.lower().endswith(".xml"):
-        raise KaratError("-o does not write JUnit XML", where=output.file, hint="Use --junit instead of -o.")
+        raise KaratError("-o does not write JUnit XML", place=output.file, hint="Use --junit instead of -o.")
     check_output(output)
     if output.format not in _FORMATS:
         hint = f"Use {', '.join(_FORMATS)}."
-        raise KaratError(f"a gate cannot be written as {output.format}", where=output.file, hint=hint)
+        raise KaratError(f"a gate cannot be written as {output.format}", place=output.file, hint=hint)
 
 
 def _checked(
@@ -265,13 +265,13 @@ def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule
             file = split_system(in_file.baseline)[0]
             if not is_remote(file) and not os.path.exists(file):
                 hint = "Save it with `karat evaluate ... -o FILE`. The path is relative to the configuration file."
-                where = f"{in_file.file}: {in_file.table}.baseline"
-                raise KaratError(f"no such file: {in_file.baseline}", where=where, hint=hint)
+                place = f"{in_file.file}: {in_file.table}.baseline"
+                raise KaratError(f"no such file: {in_file.baseline}", place=place, hint=hint)
             return in_file.baseline
         return baseline
     if baseline is not None:
         hint = "Add a rule such as --max-drop nDCG@10=0.01, or leave it out."
-        raise KaratError("no rule uses the baseline", where=f"--baseline {baseline}", hint=hint)
+        raise KaratError("no rule uses the baseline", place=f"--baseline {baseline}", hint=hint)
     return None
 
 
@@ -281,10 +281,10 @@ def _check_inputs(paths: Sequence[str], others: int, expected: int, more: str) -
 
     if others < expected:
         hint = "Add a run after it, or name a results file or saved scores."
-        raise KaratError("this file is read as ground truth, but no run was given", where=paths[0], hint=hint)
+        raise KaratError("this file is read as ground truth, but no run was given", place=paths[0], hint=hint)
     if others > expected:
         hint = f"To compare with this file, use --baseline. {more}".strip()
-        raise KaratError("results and saved scores take no RUN: a gate checks one system", where=paths[1], hint=hint)
+        raise KaratError("results and saved scores take no RUN: a gate checks one system", place=paths[1], hint=hint)
 
 
 def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import check_format
 from karat.sources.columns import IfPresent
@@ -125,9 +125,9 @@ def parse_fields(given: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _sides(side: str, where: str) -> list[Side]:
+def _sides(side: str, place: Place | str) -> list[Side]:
     known: tuple[Side, ...] = get_args(Side)
     found = next((each for each in known if each == side), None)
     if found is None:
-        raise KaratError(f"{shown(side)} is not one of {', '.join(known)}", where=where, hint=did_you_mean(side, known))
+        raise KaratError(f"{shown(side)} is not one of {', '.join(known)}", place=place, hint=did_you_mean(side, known))
     return [found]

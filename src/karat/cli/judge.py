@@ -129,7 +129,7 @@ def command(
     try:
         judging = judge.judge(assignment, str(file))
     except KaratError as error:
-        raise KaratError(_with_options(error.what), where=error.where, hint=_with_options(error.hint or "")) from None
+        raise KaratError(_with_options(error.what), place=error.place, hint=_with_options(error.hint or "")) from None
     _print_scores(judging, files, evaluation)
     _print_end(judging)
 

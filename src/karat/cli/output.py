@@ -100,15 +100,15 @@ def check_output(output: Output) -> None:
         raise KaratError(f"confidence intervals per query cannot be written as {form}", hint="Leave out --ci.")
     if output.safe_csv:
         hint = "Write CSV or TSV, or leave it out."
-        require(form in ("csv", "tsv"), f"--safe-csv has no effect on the format {form}", hint, where=file)
+        require(form in ("csv", "tsv"), f"--safe-csv has no effect on the format {form}", hint, place=file)
     if file is None:
         return
     suffix = PurePath(file).suffix.lower()
     if output.format_option is None and suffix and suffix not in _FORMAT_OF_SUFFIX:
         hint = "Choose one with --format, such as --format json."
-        raise KaratError(f"the format of {suffix} files is not known", where=file, hint=hint)
+        raise KaratError(f"the format of {suffix} files is not known", place=file, hint=hint)
     if form == "parquet":
-        require(output.is_scores, "a Parquet file can contain only scores", "Use .csv, .json or .md.", where=file)
+        require(output.is_scores, "a Parquet file can contain only scores", "Use .csv, .json or .md.", place=file)
 
 
 def check_sort(sort: str | None, systems: Mapping[str, Scores]) -> None:

@@ -104,7 +104,7 @@ def _naming_options(error: KaratError, context: click.Context) -> KaratError:
     what = f"{options[found[1]]} {found[2] if found[3] is None else found[3]}{error.what[found.end() :]}"
     hint = re.sub(rf"\b({names})=", lambda name: f"{options[name[1]]} ", error.hint or "")
     hint = re.sub(rf"^Pass\b|(?<=^Leave )({names})\b", lambda name: options[name[1]] if name[1] else "Write", hint)
-    return KaratError(what, where=error.where, hint=hint or None)
+    return KaratError(what, place=error.place, hint=hint or None)
 
 
 def usage_error(error: click.UsageError) -> KaratError:
@@ -126,6 +126,6 @@ def usage_error(error: click.UsageError) -> KaratError:
     if isinstance(error, click.BadParameter) and error.param is not None:
         return KaratError(
             error.message.rstrip(".").replace("a valid float", "a number").replace("a valid integer", "a whole number"),
-            where=max(error.param.opts, key=len),
+            place=max(error.param.opts, key=len),
         )
     return KaratError(what, hint=usage)

@@ -120,7 +120,7 @@ def naming_options(grouping: Grouping) -> Iterator[None]:
         else:
             # The parameter of Python has the name of the option.
             what = f"--{error.what}" if error.what.startswith("by ") else error.what
-            raise KaratError(what, where=error.where, hint=error.hint) from None
+            raise KaratError(what, place=error.place, hint=error.hint) from None
         raise KaratError(error.what, hint=hint) from None
 
 
@@ -137,7 +137,7 @@ def _read_column(text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     for place, query, value in read.rows:
         if values.setdefault(query, value) != value:
             what = f"query {query} has the value {shown(value)} here, but {shown(values[query])} earlier"
-            raise KaratError(what, where=place, hint="Give each query one value.")
+            raise KaratError(what, place=place, hint="Give each query one value.")
     known = [value for value in values.values() if value is not None]
     with suppress(ValueError):
         if all(isinstance(value, str) for value in known):

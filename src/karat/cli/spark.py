@@ -116,7 +116,7 @@ def _evaluating(
     inputs = evaluation.inputs
     truth, *runs = paths
     hint = "Add a run after it. Results, which contain their ground truth, are evaluated without --engine spark."
-    require(runs, "this is read as ground truth, but no run was given", hint, where=truth)
+    require(runs, "this is read as ground truth, but no run was given", hint, place=truth)
     require("-" not in paths, "standard input cannot be read by Spark", "Save it as a file.")
     if inputs.split is not None or is_data_set(truth):
         truth = qrels_of_split(truth, inputs.split)

@@ -105,13 +105,13 @@ class SystemFiles:
         self.without_truth = not first_is_truth(contents, evaluation.accepts_saved)
         if isinstance(paths[0], OneOfSeveral) and not self.without_truth:
             what = "ground truth comes first, and it is one file, but this stands for several files"
-            raise KaratError(what, where=paths[0].named, hint=f"Name one of them, such as {paths[0]}.")
+            raise KaratError(what, place=paths[0].named, hint=f"Name one of them, such as {paths[0]}.")
         self.files = paths if self.without_truth else paths[1:]
         saved = self._saved(paths, contents)
         if not saved:
             _check_measures(evaluation)
         hint = "Add a run after it, or name a results file, which contains its ground truth."
-        require(self.files, "this file is read as ground truth, but no run was given", hint, where=self.first.name)
+        require(self.files, "this file is read as ground truth, but no run was given", hint, place=self.first.name)
         self.systems = self._named_systems(saved)
         if len(saved) == len(self.files):
             _reject_unused_options(evaluation, self.hint_about_documents)
@@ -123,18 +123,18 @@ class SystemFiles:
         for path, content in zip(paths, contents, strict=True):
             if content == "verdicts":
                 hint = f"Evaluate the results with them: karat evaluate results.jsonl --verdicts {path}."
-                raise KaratError("these are labels of answers", where=self.opened[path].name, hint=hint)
+                raise KaratError("these are labels of answers", place=self.opened[path].name, hint=hint)
             if content == "scores" or (content in _MAYBE_SCORES and self.without_truth):
                 what = "these are saved scores, not ground truth, a run or results"
                 hint = "Saved scores are read by karat compare, diff, gate and report."
-                require(self.evaluation.accepts_saved or content == "nothing", what, hint, where=path)
+                require(self.evaluation.accepts_saved or content == "nothing", what, hint, place=path)
                 saved.append(path)
             elif self.without_truth and content == "documents":
                 what = "this file contains neither results nor saved scores, and a run needs ground truth"
-                raise KaratError(what, where=self.opened[path].name, hint="Name the ground truth before the runs.")
+                raise KaratError(what, place=self.opened[path].name, hint="Name the ground truth before the runs.")
             elif not self.without_truth and content == "results":
                 hint = f"A results file contains its own ground truth: karat evaluate {path}."
-                raise KaratError("these are results, not a run", where=self.opened[path].name, hint=hint)
+                raise KaratError("these are results, not a run", place=self.opened[path].name, hint=hint)
         return saved if self.evaluation.accepts_saved else []
 
     def _named_systems(self, saved: Collection[str]) -> list[System]:
@@ -176,7 +176,7 @@ class SystemFiles:
                 listed = dict.fromkeys(each for of_file in names.values() for each in of_file)
                 columns = f"The columns are {', '.join(map(shown, listed))}." if listed else ""
                 hint = f"{did_you_mean(name, listed)} {columns}".strip()
-                raise KaratError(f"no file has a column {shown(name)}", where="--column", hint=hint or None)
+                raise KaratError(f"no file has a column {shown(name)}", place="--column", hint=hint or None)
 
     def _fields_of(self, path: str) -> dict[str, str]:
         """The names of fields for a results file; those that only other files have are not required of it."""
@@ -236,7 +236,7 @@ class SystemFiles:
         new = {system.name: system.path for system in self.systems if system.saved is None}
         if self.without_truth:
             what = "--corpus is for ground truth and runs of ids; results contain their texts"
-            require(not self.evaluation.corpus, what, "Leave it out.", where=self.first.name)
+            require(not self.evaluation.corpus, what, "Leave it out.", place=self.first.name)
             for name, path in new.items():
                 scores[name] = evaluate_results(
                     self.opened[path],
@@ -251,7 +251,7 @@ class SystemFiles:
         else:
             option = self.evaluation.field_option
             what = f"{option} applies to results, one JSON object per line"
-            require(not self.fields, what, "Leave it out.", where=self.first.name)
+            require(not self.fields, what, "Leave it out.", place=self.first.name)
             if new:
                 with progress_bar("bytes") as progress:
                     runs = {name: self._described(self.opened[path], "run") for name, path in new.items()}
@@ -297,7 +297,7 @@ def saved_system(path: str, file: InputFile) -> Scores:
 def _several_systems(names: Sequence[str], path: str) -> KaratError:
     what = f"one system is needed, and this file contains {enumeration(names, 'and')}"
     file = "Save it as a file, and write FILE" if path == "-" else f"Write {path}"
-    return KaratError(what, where=InputFile(path).name, hint=f"{file}:{names[0]} for one of them.")
+    return KaratError(what, place=InputFile(path).name, hint=f"{file}:{names[0]} for one of them.")
 
 
 def _read_saved(path: str, file: InputFile) -> Mapping[str, Scores]:
@@ -308,7 +308,7 @@ def _read_saved(path: str, file: InputFile) -> Mapping[str, Scores]:
         return systems
     near = did_you_mean(name, systems)
     hint = f"{near} The systems are {enumeration(list(systems), 'and')}.".strip()
-    require(name in systems, f"no system is called {shown(name)}", hint, where=file.name)
+    require(name in systems, f"no system is called {shown(name)}", hint, place=file.name)
     return {name: systems[name]}
 
 
@@ -329,4 +329,4 @@ def _only(scores: Scores, names: Sequence[str], path: str) -> Scores:
     try:
         return scores.only(names) if names else scores
     except KaratError as error:
-        raise KaratError(error.what, where=path, hint=error.hint) from None
+        raise KaratError(error.what, place=path, hint=error.hint) from None

@@ -34,7 +34,7 @@ def write_output(text: str) -> None:
         raise SystemExit(0) from None
     except OSError as error:
         _discard(sys.stdout)
-        raise KaratError(f"cannot be written: {error.strerror}", where="standard output") from None
+        raise KaratError(f"cannot be written: {error.strerror}", place="standard output") from None
 
 
 def print_text(text: str) -> None:

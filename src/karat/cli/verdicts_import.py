@@ -40,7 +40,7 @@ def command(sheet: str, file: str, by: str) -> None:
         print_error("".join(f"{each}\n" for each in error.errors))
         more = f", of which {len(error.errors)} are shown" if error.number > len(error.errors) else ""
         what = f"{plural(error.number, 'error')} in the sheet{more}; nothing was imported"
-        raise KaratError(what, where=sheet) from None
+        raise KaratError(what, place=sheet) from None
     added = add_to_verdict_file(filled, file)
     lines = [f"{plural(added.labels, 'label')} added to {file}."]
     if filled.unlabelled:

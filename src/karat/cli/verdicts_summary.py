@@ -39,7 +39,7 @@ def command(files: tuple[str, ...], n: int, export: str | None, **given: Any) ->
         raise KaratError(f"-n {n} is negative", hint="Use a number of disagreements; 0 shows all of them.")
     delimiter = {".csv": ",", ".tsv": "\t"}.get(suffix_of(export)) if export else None
     if export and not delimiter:
-        raise KaratError("labels are exported as CSV or TSV", where=export, hint="Use .csv or .tsv.")
+        raise KaratError("labels are exported as CSV or TSV", place=export, hint="Use .csv or .tsv.")
     # --safe-csv is also for the exported table, whatever the format of the summary.
     safe = given["safe_csv"]
     output = replace(Output.of(given | {"safe_csv": safe and not export}, is_scores=False), safe_csv=safe)

@@ -71,7 +71,7 @@ def command(
 
     if os.path.exists(file) and os.path.getsize(file):
         hint = "Write to another file, or remove this one first."
-        raise KaratError("the file exists, and may contain labels", where=file, hint=hint)
+        raise KaratError("the file exists, and may contain labels", place=file, hint=hint)
     records = read_verdict_records(items) if items else None
     read = read_responses(
         results,

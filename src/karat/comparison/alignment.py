@@ -68,10 +68,10 @@ def _check_systems(systems: Mapping[str, Scores]) -> None:
 def _check_queries(name: str, scores: Scores) -> None:
     for finding in scores.findings:
         if finding.code == "missing-queries" and scores.queries and {*scores.queries} <= {*finding.queries}:
-            raise KaratError("the system has no results for any of the queries", where=name, hint=_QUERY_IDS_HINT)
+            raise KaratError("the system has no results for any of the queries", place=name, hint=_QUERY_IDS_HINT)
     if len(set(scores.queries)) < len(scores.queries):
         repeated = next(query for query, times in Counter(scores.queries).items() if times > 1)
-        raise KaratError(f"query {repeated} appears twice", where=name, hint="Give each query one row.")
+        raise KaratError(f"query {repeated} appears twice", place=name, hint="Give each query one row.")
 
 
 def check_finite(name: str, scores: Scores) -> None:
@@ -81,7 +81,7 @@ def check_finite(name: str, scores: Scores) -> None:
         if len(wrong):
             value, query = column[wrong[0]], scores.queries[wrong[0]]
             hint = "Use finite values, and null for queries that could not be judged."
-            raise KaratError(f"{measure} is {value:g}, which is too large", where=f"{name}, query {query}", hint=hint)
+            raise KaratError(f"{measure} is {value:g}, which is too large", place=f"{name}, query {query}", hint=hint)
 
 
 def _with_same_measures(
@@ -107,7 +107,7 @@ def _only(scores: Scores, measures: Sequence[str | Measure], name: str) -> Score
     try:
         return scores.only(measures)
     except KaratError as error:
-        raise KaratError(error.what, where=name, hint=error.hint) from None
+        raise KaratError(error.what, place=name, hint=error.hint) from None
 
 
 def _in_order(scores: Scores, order: Sequence[str]) -> Scores:

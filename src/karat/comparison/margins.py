@@ -94,16 +94,16 @@ def margins_by_measure(margins: Margins | None, scores: Scores) -> tuple[dict[st
     notes: list[str] = []
     if isinstance(margins, Mapping):
         found = {_column(scores, name): margin for name, margin in margins.items()}
-        require(len(found) == len(margins), "a measure has two margins", "Remove one of them.", where="equivalence")
+        require(len(found) == len(margins), "a measure has two margins", "Remove one of them.", place="equivalence")
         for name in found:
-            require(combination(name) != "geometric", f"{name}: {_NOT_TESTED}", "Leave it out.", where="equivalence")
+            require(combination(name) != "geometric", f"{name}: {_NOT_TESTED}", "Leave it out.", place="equivalence")
     else:
         found = {name: margins for name in scores.measures if combination(name) != "geometric"}
         notes = [f"{name}: {_NOT_TESTED}." for name in scores.measures if name not in found]
     for name, margin in found.items():
         low, high = known_range(name) or (0.0, float("inf"))
         what = f"a margin of {margin:g} is out of range: {name} cannot differ by more than {high - low:g}"
-        require(margin <= high - low, what, _PER_MEASURE, where="equivalence")
+        require(margin <= high - low, what, _PER_MEASURE, place="equivalence")
     return found, notes
 
 
@@ -112,7 +112,7 @@ def _column(scores: Scores, name: str) -> str:
     try:
         return scores.column_name(name)
     except KaratError as error:
-        raise KaratError(error.what, where=f"equivalence[{shown(name)}]", hint=error.hint) from None
+        raise KaratError(error.what, place=f"equivalence[{shown(name)}]", hint=error.hint) from None
 
 
 def parse_margins(texts: Sequence[str]) -> Margins | None:
@@ -123,14 +123,14 @@ def parse_margins(texts: Sequence[str]) -> Margins | None:
     """
     found: dict[str, float] = {}
     for text in texts:
-        where = f"--equivalence {shown(text)}"
+        place = f"--equivalence {shown(text)}"
         hint = "Write --equivalence 0.02, or --equivalence nDCG@10=0.02."
         if "=" not in text:
-            require(len(texts) == 1, "one margin is for all measures, and there are others", _PER_MEASURE, where=where)
-            return parse_number(text, where, hint)
-        measure, margin = name_and_number(text, where, hint, "MEASURE=MARGIN")
+            require(len(texts) == 1, "one margin is for all measures, and there are others", _PER_MEASURE, place=place)
+            return parse_number(text, place, hint)
+        measure, margin = name_and_number(text, place, hint, "MEASURE=MARGIN")
         for name in several_measures(measure) or [measure]:
-            require(name not in found, f"{name} has two margins", "Remove one of them.", where=where)
+            require(name not in found, f"{name} has two margins", "Remove one of them.", place=place)
             found[name] = margin
     return found or None
 

@@ -110,7 +110,7 @@ def _check_margins(margins: object) -> Margins:
     hint = 'Pass equivalence=0.02, or equivalence={"nDCG@10": 0.02}.'
     require(margins, "equivalence names no measure", hint)
     for name in margins:
-        require(isinstance(name, str | Measure), f"{shown(name)} is not a measure", hint, where="equivalence")
+        require(isinstance(name, str | Measure), f"{shown(name)} is not a measure", hint, place="equivalence")
     return {str(name): check_difference(margin, f"equivalence[{shown(str(name))}]") for name, margin in margins.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from karat.errors import KaratError, enumeration, require
+from karat.errors import KaratError, Place, enumeration, require
 from karat.registry import Measure, meanings
 from karat.scores import Scores
 from karat.scores.fingerprint import Fingerprint
@@ -56,7 +56,9 @@ def _different_functions(systems: Mapping[str, Scores]) -> list[str]:
     return [f"{enumeration([next(iter(matches)), *others], 'and')} were matched by different functions named {first}."]
 
 
-def check_given_truth(name: str, scores: Scores, digests: Mapping[str, str], where: str, force: bool) -> list[str]:
+def check_given_truth(
+    name: str, scores: Scores, digests: Mapping[str, str], place: Place | str, force: bool
+) -> list[str]:
     """Refuse saved scores of documents with ids if they were evaluated against other ground truth than this one.
 
     `digests` are those of the ground truth, and `where` is its file. With `force`, what differs is a note.
@@ -65,14 +67,14 @@ def check_given_truth(name: str, scores: Scores, digests: Mapping[str, str], whe
     if fingerprint is None or "judged" not in fingerprint.truths or not _matches_ids(fingerprint.match or ""):
         return []
     if by := fingerprint.options.get("grades_by"):
-        return [f"the scores of {name} include labels by {by}, so whether {where} is their ground truth is not known"]
+        return [f"the scores of {name} include labels by {by}, so whether {place} is their ground truth is not known"]
     differences = replace(fingerprint, truths={"judged": digests}).differences(fingerprint, scores.queries, {"judged"})
     if not differences:
         return []
     what = f"the scores of {name} were computed {differences[0]}"
     hint = f"Evaluate {name} against this ground truth, or leave the ground truth out: saved scores do not need it."
-    require(force, what, hint, where=where)
-    return [f"{what}, not against {where}"]
+    require(force, what, hint, place=place)
+    return [f"{what}, not against {place}"]
 
 
 def _matches_ids(match: str) -> bool:

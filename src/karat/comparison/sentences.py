@@ -47,11 +47,11 @@ def result_text(comparison: Comparison, row: ComparisonRow, scope: str = "") -> 
     power = comparison.powers[row.measure, row.system, row.baseline or ""]
     system, baseline, measure = row.system, row.baseline, f"{row.measure}{scope}"
     if row.difference is None:
-        where = "all systems" if comparison.method.test == "tukey" else f"both {system} and {baseline}"
-        return f"no query has a value for {measure} in {where}"
+        place = "all systems" if comparison.method.test == "tukey" else f"both {system} and {baseline}"
+        return f"no query has a value for {measure} in {place}"
     if not power.nonzero:
-        where = {1: "the only query", 2: "both queries"}.get(power.queries, f"all {power.queries:,} queries")
-        return f"{system} and {baseline} have the same {measure} on {where}"
+        place = {1: "the only query", 2: "both queries"}.get(power.queries, f"all {power.queries:,} queries")
+        return f"{system} and {baseline} have the same {measure} on {place}"
     details = _test_details(comparison, row, power)
     if comparison.significant(row):
         better, worse = (system, baseline) if row.is_improvement else (baseline, system)

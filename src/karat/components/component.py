@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, Place, did_you_mean, require, shown
 
 Class = TypeVar("Class", bound=type)
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -95,10 +95,10 @@ def inputs_of(instance: object) -> dict[str, Input]:
     return {**_inputs(cls), **getattr(instance, _INPUTS, {})}
 
 
-def unknown_input(name: object, known: Collection[str], where: str | None = None) -> KaratError:
+def unknown_input(name: object, known: Collection[str], place: Place | str | None = None) -> KaratError:
     """The error for an input that a component does not have."""
     hint = f"{did_you_mean(name, known)} The inputs are {', '.join(known) or 'none'}.".strip()
-    return KaratError(f"unknown input {shown(name)}", where=where, hint=hint)
+    return KaratError(f"unknown input {shown(name)}", place=place, hint=hint)
 
 
 def accepts_any_input(instance: object) -> bool:

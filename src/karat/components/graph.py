@@ -43,14 +43,14 @@ class Graph:
             raise KaratError(f"a component named {name} ({cls}) already exists", hint="Choose another name.")
         if isinstance(instance, type):
             cls = instance.__name__
-            raise KaratError(f"{cls} is a class, not an instance", where=name, hint=f"Create an instance: {cls}(...).")
+            raise KaratError(f"{cls} is a class, not an instance", place=name, hint=f"Create an instance: {cls}(...).")
         if not is_component(instance):
             hint = "Decorate its class with @component."
             if hasattr(instance, "__haystack_input__"):
                 hint = "It belongs to Haystack: add it to a haystack.Pipeline, or use karat.components.evaluators."
             kind = type(instance)
             what = shown(instance) if kind.__module__ == "builtins" else kind.__name__
-            raise KaratError(f"{what} is not a component", where=name, hint=hint)
+            raise KaratError(f"{what} is not a component", place=name, hint=hint)
         self.components[name] = instance
 
     def get(self, name: str) -> Any:

@@ -18,18 +18,18 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
     by_component = _by_component(graph, data)
     for name, instance in graph.components.items():
         given, sockets, connected = by_component.get(name, {}), inputs_of(instance), graph.into(name)
-        where = f"component {name}"
+        place = f"component {name}"
         for each, value in given.items():
             if each in connected:
-                raise KaratError(f"the input {each} is both given and connected: {connected[each]}", where=where)
+                raise KaratError(f"the input {each} is both given and connected: {connected[each]}", place=place)
             if each in sockets:
                 check_input(value, sockets[each], each, name)
             elif not accepts_any_input(instance):
-                raise unknown_input(each, sockets, where)
+                raise unknown_input(each, sockets, place)
         for each, socket in sockets.items():
             if socket.mandatory and each not in given and each not in connected:
                 hint = f"Pass {{{name!r}: {{{each!r}: ...}}}}, or connect an output to {name}.{each}."
-                raise KaratError(f"the input {each} is missing", where=where, hint=hint)
+                raise KaratError(f"the input {each} is missing", place=place, hint=hint)
     return by_component
 
 
@@ -46,7 +46,7 @@ def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[st
     by_component = {name: inputs for name, inputs in data.items() if name in graph.components}
     for name, inputs in by_component.items():
         if not isinstance(inputs, Mapping):
-            raise KaratError(f"{shown(inputs)} is not a mapping of inputs", where=f"component {name}", hint=_FORM)
+            raise KaratError(f"{shown(inputs)} is not a mapping of inputs", place=f"component {name}", hint=_FORM)
     for name, value in data.items():
         if name not in graph.components:
             receivers = [each for each in graph.components if name in graph.open_inputs(each)]

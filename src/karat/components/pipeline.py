@@ -19,7 +19,7 @@ from karat.components.serialization import (
     component_to_dict,
     from_haystack,
 )
-from karat.errors import KaratError, plural, require, safe_line, shown
+from karat.errors import KaratError, Place, plural, require, safe_line, shown
 
 # One thread at a time: otherwise two threads could load the same model twice.
 _WARM_UP = threading.Lock()
@@ -242,7 +242,7 @@ def _received(connection: Connection, outputs: dict[str, Any], sockets: dict[str
     if connection.output not in outputs:
         raise KaratError(
             f"run did not return {connection.output}, which is connected to {connection.receiver}.{connection.input}",
-            where=f"component {connection.sender}",
+            place=f"component {connection.sender}",
         )
     value = outputs[connection.output]
     if connection.input in sockets:
@@ -263,7 +263,7 @@ def _run(name: str, instance: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         error.add_note(f"Raised by component {safe_line(name)} ({type(instance).__name__}).")
         raise
     if not isinstance(outputs, Mapping):
-        raise KaratError(f"run returned {shown(outputs)}, not a dictionary of outputs", where=f"component {name}")
+        raise KaratError(f"run returned {shown(outputs)}, not a dictionary of outputs", place=f"component {name}")
     return dict(outputs)
 
 
@@ -282,5 +282,6 @@ def _check_file(file: object, method: str) -> None:
 def _with_component(error: KaratError, name: str) -> KaratError:
     """The same error, with the component in its place."""
     component = name if isinstance(name, str) else shown(name)
-    error.where = f"component {component}" + (f", {error.where}" if error.where else "")
+    outer = f"component {component}"
+    error.place = error.place.of(outer) if error.place else Place(outer)
     return error

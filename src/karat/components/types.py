@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple, Optional, Union, get_args, get_origin
 
 from karat.documents.document import Document
-from karat.errors import KaratError, list_hint, shown
+from karat.errors import KaratError, Place, list_hint, shown
 
 
 def compatible(sent: Any, wanted: Any) -> bool:
@@ -34,11 +34,11 @@ class Mismatch(NamedTuple):
     wanted: Any
 
 
-def check_type(value: object, wanted: Any, name: str, where: str | None = None) -> None:
+def check_type(value: object, wanted: Any, name: str, place: Place | str | None = None) -> None:
     """Reject a value of the wrong type; the error names the part of the value that is wrong."""
     if found := find_mismatch(value, wanted):
         hint = f"It must be {type_text(found.wanted)}. {list_hint(found.part)}".strip()
-        raise KaratError(f"{name}{found.path} is {shown(found.part)}", where=where, hint=hint)
+        raise KaratError(f"{name}{found.path} is {shown(found.part)}", place=place, hint=hint)
 
 
 def find_mismatch(value: object, wanted: Any) -> Mismatch | None:

@@ -133,7 +133,7 @@ class Conversion:
                 rows, notes = write_results(source, form, target), ()
         except UnicodeEncodeError as error:
             what = f"a text contains the lone surrogate {error.object[error.start]!a}, which is not valid Unicode"
-            raise KaratError(what, where=target.path, hint="Remove it from the text.") from None
+            raise KaratError(what, place=target.path, hint="Remove it from the text.") from None
         return Converted(kind, target.path, rows, None, _size_of(target), notes)
 
     def _write_pairs(self, source: Any, kind: Kind, target: Target, progress: Progress | None) -> Converted:
@@ -159,7 +159,7 @@ def _check_is_not_output(source: InputFile, target: Target) -> None:
     """Refuse to replace the file that is read."""
     if target.emit is None and os.path.isfile(source.path) and os.path.isfile(target.path):
         is_same = os.path.samefile(source.path, target.path)
-        require(not is_same, "the output file is also an input", "Write to another file.", where=target.path)
+        require(not is_same, "the output file is also an input", "Write to another file.", place=target.path)
 
 
 def _size_of(target: Target) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
-from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import Format, is_arrow
 from karat.json_decoding import decode_json
@@ -48,7 +48,7 @@ def check_suffix(kind: Kind, path: str, suffix: str) -> None:
     if named != kind:
         nouns = {"run": "a run", "truth": "ground truth"}
         what = f"the file is named as {nouns[named]}, but this is {nouns.get(kind, kind)}"
-        raise KaratError(what, where=path, hint="Use the suffix .trec, or choose a format with --output-format.")
+        raise KaratError(what, place=path, hint="Use the suffix .trec, or choose a format with --output-format.")
 
 
 def kind_of_object(source: object, suffix: str) -> Kind:
@@ -66,9 +66,9 @@ def kind_of_roles(columns: Mapping[str, str]) -> Kind | None:
     return "truth" if "grade" in roles else "run" if roles & {"score", "rank"} else None
 
 
-def _unknown_kind(where: str) -> KaratError:
+def _unknown_kind(place: Place | str) -> KaratError:
     what = f"cannot tell whether this is {_CONTENT}"
-    return KaratError(what, where=where, hint="Use --as, for example --as run (in Python kind='run').")
+    return KaratError(what, place=place, hint="Use --as, for example --as run (in Python kind='run').")
 
 
 def other_fields(names: Iterable[str]) -> list[str]:
@@ -86,7 +86,7 @@ def names_in(file: InputFile, form: Format) -> Sequence[str]:
 
 def _kind_of_content(file: InputFile, form: Format) -> Kind | None:
     if not (is_arrow(form) or file.first_byte()):
-        raise KaratError("the file is empty", where=file.name)
+        raise KaratError("the file is empty", place=file.name)
     if form == "trec":
         lines = (line for _, line in file.lines() if line and not line.startswith(b"#"))
         return _TREC_COLUMNS.get(min(len(next(lines, b"").split()), 6))

@@ -121,7 +121,7 @@ def _encoded(
         if encoding.queries:
             yield encoding.content
     if not written.queries:
-        raise pairs.run.empty_error() or KaratError("there is nothing to convert", where=pairs.name)
+        raise pairs.run.empty_error() or KaratError("there is nothing to convert", place=pairs.name)
 
 
 def _encode_batch(batch: Callable[[], ScoredRows], encode: Callable[[ScoredRows], Encoded]) -> _Encoding[Encoded]:

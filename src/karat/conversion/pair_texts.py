@@ -127,7 +127,7 @@ def _check_json(rows: ScoredRows) -> None:
     if len(repeated):
         query, doc = _pair(rows, int(repeated[0]))
         what = f"document {doc} is listed twice for query {query}, which JSON cannot contain"
-        raise KaratError(what, where=rows.locate(query, doc), hint="Write CSV, TREC or Parquet instead.")
+        raise KaratError(what, place=rows.locate(query, doc), hint="Write CSV, TREC or Parquet instead.")
     finite = np.isfinite(rows.scores)
     if not finite.all():
         at = int(np.argmin(finite))

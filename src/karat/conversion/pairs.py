@@ -67,7 +67,7 @@ def read_pairs(source: Any, reading: Reading, progress: Progress | None = None) 
 def _of_truth(truth: Truth, name: str) -> PairSource:
     if truth.scores is not None:
         hint = "Write ground truth as {query: {doc: grade}}."
-        raise KaratError("gold documents that are objects with scores cannot be converted", where=name, hint=hint)
+        raise KaratError("gold documents that are objects with scores cannot be converted", place=name, hint=hint)
     if truth.keyless:
         raise _without_id(name)
     rows = ScoredRows(list(truth.queries), truth.offsets, text_column(truth.docs), truth.grades, _locate_nothing(name))
@@ -105,4 +105,4 @@ def _locate_nothing(name: str) -> Callable[[str, str], str]:
 
 def _without_id(name: str) -> KaratError:
     hint = "Runs and ground truth are converted by their ids; results files may contain whole documents."
-    return KaratError("a document has no id", where=name, hint=hint)
+    return KaratError("a document has no id", place=name, hint=hint)

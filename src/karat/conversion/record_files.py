@@ -37,7 +37,7 @@ def write_records(records: Records, target: Target) -> None:
     elif target.format in ("csv", "tsv"):
         write_to(target, _delimited(records, "\t" if target.format == "tsv" else ","))
     else:
-        raise KaratError("only runs and ground truth can be written as TREC files", where=target.path)
+        raise KaratError("only runs and ground truth can be written as TREC files", place=target.path)
 
 
 def write_object(members: Iterable[tuple[str, object]], target: Target) -> None:
@@ -124,4 +124,4 @@ def _write_tables(records: Records, target: Target) -> None:
         write_whole(target.path, write)
     except (pa.ArrowException, OverflowError) as error:
         what = f"{target.format} files have values of one type in each field: {error}"
-        raise KaratError(what, where=target.path, hint=_JSON_INSTEAD) from None
+        raise KaratError(what, place=target.path, hint=_JSON_INSTEAD) from None

@@ -83,7 +83,7 @@ def _only(names: Container[str], records: Records) -> Iterator[Record]:
 def _count(records: Records, source: Any) -> int:
     count = sum(1 for _ in records())
     if not count:
-        raise KaratError("there is nothing to convert", where=source.name if isinstance(source, InputFile) else None)
+        raise KaratError("there is nothing to convert", place=source.name if isinstance(source, InputFile) else None)
     return count
 
 

@@ -54,9 +54,9 @@ def target_of(path: str, output_format: str | None, emit: Callable[[Iterator[byt
     if form is None:
         what = f"the format of {suffix} files is not known" if suffix else "the format of the output is not known"
         hint = f"Choose one with --output-format (in Python output_format=): {enumeration(FORMATS, 'or')}."
-        raise KaratError(what, where=path, hint=hint)
+        raise KaratError(what, place=path, hint=hint)
     if compression and is_arrow(form):
-        raise KaratError(f"{form} files are compressed already", where=path, hint=f"Leave out {compression}.")
+        raise KaratError(f"{form} files are compressed already", place=path, hint=f"Leave out {compression}.")
     return Target(path, form, compression, is_format_given=given is not None)
 
 

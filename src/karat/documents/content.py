@@ -9,10 +9,10 @@ from typing import Any
 
 from karat.documents.document import Document
 from karat.documents.fields import ALIASES
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 
 
-def with_content(document: Any, text: str, *, keep_id: bool, where: str) -> Any:
+def with_content(document: Any, text: str, *, keep_id: bool, place: Place | str) -> Any:
     """A copy of a document with another text; it has the same class, and all its other fields are the same.
 
     Ids that are derived from the text, as in karat and Haystack, follow the new text, unless `keep_id` is True. The
@@ -26,7 +26,7 @@ def with_content(document: Any, text: str, *, keep_id: bool, where: str) -> Any:
     except (AttributeError, RecursionError, TypeError, ValueError) as error:
         kind = type(document).__name__
         raise KaratError(
-            f"the text of a {kind} cannot be replaced: {error}", where=where, hint="Convert it to a karat.Document."
+            f"the text of a {kind} cannot be replaced: {error}", place=place, hint="Convert it to a karat.Document."
         ) from None
 
 

@@ -22,7 +22,7 @@ from karat.documents.fields import (
     is_from_haystack,
 )
 from karat.documents.sparse_embedding import SparseEmbedding
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 
 # Fields that most documents lack. In a mapping they are often None, and then they are not metadata either.
 _ATTACHMENTS = ("blob", "embedding", "sparse_embedding")
@@ -226,7 +226,7 @@ def _derived_id(document: Document, meta: Mapping[str, Any] | None) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def as_document(document: DocumentLike, where: str) -> Document:
+def as_document(document: DocumentLike, place: Place | str) -> Document:
     """Turn a text, a mapping or another framework's document into a Document.
 
     A text becomes the content. Keys of a mapping that are not fields become metadata.
@@ -240,19 +240,19 @@ def as_document(document: DocumentLike, where: str) -> Document:
         return Document(document)
     if not is_document(document):
         hint = "A document is a text, or an object with an id or a content."
-        raise KaratError(f"{shown(document)} is not a document", where=where, hint=hint)
+        raise KaratError(f"{shown(document)} is not a document", place=place, hint=hint)
     content, id_, meta = (document_field(document, name) for name in ("content", "id", "meta"))
     if content is not None and not isinstance(content, str):
-        raise KaratError(f"the content of a document must be text, not {shown(content)}", where=where)
+        raise KaratError(f"the content of a document must be text, not {shown(content)}", place=place)
     if meta is not None and not isinstance(meta, Mapping):
-        raise KaratError(f"the meta of a document must be a mapping, not {shown(meta)}", where=where)
+        raise KaratError(f"the meta of a document must be a mapping, not {shown(meta)}", place=place)
     attached = {name: value for name in _ATTACHMENTS if (value := _attachment(document, name)) is not None}
     extra = _extra_keys(document, attached) if isinstance(document, Mapping) else {}
     return Document(
         content,
-        id=None if id_ is None else as_text(id_, "id", where),
+        id=None if id_ is None else as_text(id_, "id", place),
         meta={**(meta or {}), **extra} or None,
-        score=document_scores([document], where)[0],
+        score=document_scores([document], place)[0],
         **attached,
     )
 

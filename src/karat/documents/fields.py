@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Annotated, Any
 
 from karat.documents.ids import identifier
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, Place, did_you_mean, shown
 
 DocumentLike = Annotated[Any, "Document"]
 """A Document, a text, a mapping, or another framework's document: anything with an id or a content."""
@@ -39,7 +39,7 @@ def _is_meta_path(field: str) -> bool:
     return first == "meta" and bool(names) and all(names)
 
 
-def document_keys(documents: Iterable[DocumentLike], field: str, where: str) -> list[str | None]:
+def document_keys(documents: Iterable[DocumentLike], field: str, place: Place | str) -> list[str | None]:
     """The key each document is matched by, in order. None and the empty text match nothing."""
     documents = documents if isinstance(documents, list) else list(documents)
     found = documents
@@ -52,10 +52,10 @@ def document_keys(documents: Iterable[DocumentLike], field: str, where: str) -> 
             found = [None]
     if set(map(type, found)) <= _STRINGS:
         return found
-    return [document_key(document, field, where) for document in documents]
+    return [document_key(document, field, place) for document in documents]
 
 
-def document_key(document: DocumentLike, field: str, where: str) -> str | None:
+def document_key(document: DocumentLike, field: str, place: Place | str) -> str | None:
     """The key a document is matched by: a text or a number is its own key, an object or a mapping has a field.
 
     If the field is `id` and a document has no id, its key is its content.
@@ -63,21 +63,21 @@ def document_key(document: DocumentLike, field: str, where: str) -> str | None:
     if document is None:
         return None
     if isinstance(document, str | Integral) and not isinstance(document, bool):
-        return identifier(document, where) or None
+        return identifier(document, place) or None
     found = _nested_value(document, field)
     if found is None and field == "id":
         found = _nested_value(document, "content")
     if found is None and not is_document(document):
         raise KaratError(
             f"{shown(document)} is not a document",
-            where=where,
+            place=place,
             hint="A document is an id, a text, or an object with an id or a content."
             + (" Pass the document itself, not a tuple." if isinstance(document, tuple) else ""),
         )
-    return None if found is None else as_text(found, field, where) or None
+    return None if found is None else as_text(found, field, place) or None
 
 
-def document_scores(documents: Collection[DocumentLike], where: str) -> list[float | None]:
+def document_scores(documents: Collection[DocumentLike], place: Place | str) -> list[float | None]:
     """The score of each document; None for a document without a score."""
     try:
         found = [document.score for document in documents]
@@ -89,7 +89,7 @@ def document_scores(documents: Collection[DocumentLike], where: str) -> list[flo
         return found
     for score in found:
         if score is not None and not isinstance(score, Real):
-            raise KaratError(f"score {shown(score)} is not a number", where=where)
+            raise KaratError(f"score {shown(score)} is not a number", place=place)
     return found
 
 
@@ -129,7 +129,7 @@ def is_from_haystack(document: Mapping[str, Any]) -> bool:
     return "sparse_embedding" in document
 
 
-def as_text(value: object, field: str, where: str) -> str:
+def as_text(value: object, field: str, place: Place | str) -> str:
     """A field's value as text: digits for a number, `str()` for a UUID or a date."""
     if isinstance(value, str | bool):
         return str(value)
@@ -137,7 +137,7 @@ def as_text(value: object, field: str, where: str) -> str:
     if not compound and is_missing(value):
         return ""
     if isinstance(value, Integral):
-        return identifier(value, where)
+        return identifier(value, place)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if not compound and (type(value).__str__ is not object.__str__ or isinstance(value, Real)):
@@ -145,7 +145,7 @@ def as_text(value: object, field: str, where: str) -> str:
             return str(value)
     raise KaratError(
         f"the {field} of a document is {shown(value)}, which is neither text nor a number",
-        where=where,
+        place=place,
         hint="Match by another field.",
     )
 

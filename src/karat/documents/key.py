@@ -9,7 +9,7 @@ from numbers import Integral
 from karat.documents.fields import DocumentLike, document_field, document_key, document_keys
 from karat.documents.ids import all_text, identifier
 from karat.documents.normalization import Folds, normalized
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 
 Keys = list[str | None]
 """A key per document, in order. None and the empty text match nothing."""
@@ -31,17 +31,17 @@ class Key:
         """Whether the key of a document that is known by its id only is another text than the id."""
         return bool(self.folds)
 
-    def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:
+    def of(self, documents: Iterable[DocumentLike], place: Place | str) -> Keys:
         """The key of each document; a text is its own key."""
-        found = document_keys(documents, self.field, where)
+        found = document_keys(documents, self.field, place)
         return self.folded(found) if self.folds else found
 
-    def of_retrieved(self, documents: Sequence[DocumentLike], where: str) -> Keys:
+    def of_retrieved(self, documents: Sequence[DocumentLike], place: Place | str) -> Keys:
         """The key of each document of a run; a gold text may be the value of a field, but a retrieved text has none."""
         if self.field.startswith("meta.") and documents and all_text(documents):
             hint = "Pass documents as objects: {'id': 'd1', 'meta': {...}}."
-            raise KaratError(f"retrieved documents that are texts have no {self.field}", where=where, hint=hint)
-        return self.of(documents, where)
+            raise KaratError(f"retrieved documents that are texts have no {self.field}", place=place, hint=hint)
+        return self.of(documents, place)
 
     def folded(self, found: Sequence[str | None]) -> Keys:
         """Keys in their normalized form."""
@@ -62,34 +62,34 @@ class TextOfId(Key):
     def changes_ids(self) -> bool:
         return True
 
-    def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:
+    def of(self, documents: Iterable[DocumentLike], place: Place | str) -> Keys:
         """The text of each document. A text in a list of documents is an id."""
-        found = [self._text(document, where) for document in documents]
+        found = [self._text(document, place) for document in documents]
         return [normalized(text, self.folds) if text else text for text in found] if self.folds else found
 
-    def of_retrieved(self, documents: Sequence[DocumentLike], where: str) -> Keys:
-        return self.of(documents, where)
+    def of_retrieved(self, documents: Sequence[DocumentLike], place: Place | str) -> Keys:
+        return self.of(documents, place)
 
     def folded(self, found: Sequence[str | None]) -> Keys:
         """The texts of documents that are known by their ids."""
         return self.of(found, "")
 
-    def _text(self, document: DocumentLike, where: str) -> str | None:
+    def _text(self, document: DocumentLike, place: Place | str) -> str | None:
         if isinstance(document, str):
             return self.texts.get(document)
         if not (has_only_id := isinstance(document, Integral)) and (
-            content := document_key(document, "content", where)
+            content := document_key(document, "content", place)
         ):
             return content
         of_document = document if has_only_id else document_field(document, "id")
-        return None if of_document is None else self.texts.get(identifier(of_document, where))
+        return None if of_document is None else self.texts.get(identifier(of_document, place))
 
 
 @dataclass(frozen=True)
 class WholeDocument(Key):
     """The document itself is its key, and golds are the same if they are equal. For functions that match documents."""
 
-    def of(self, documents: Iterable[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # for errors, and any object is valid
+    def of(self, documents: Iterable[DocumentLike], place: Place | str) -> Keys:  # noqa: ARG002  # for errors, and any object is valid
         """For each document, the position of the first document that equals it, from 0."""
         seen: dict[object, list[tuple[int, DocumentLike]]] = {}
         keys: Keys = []
@@ -101,7 +101,7 @@ class WholeDocument(Key):
             keys.append(None if is_empty(document) else str(first))
         return keys
 
-    def of_retrieved(self, documents: Sequence[DocumentLike], where: str) -> Keys:  # noqa: ARG002  # as above
+    def of_retrieved(self, documents: Sequence[DocumentLike], place: Place | str) -> Keys:  # noqa: ARG002  # as above
         """A constant for each document that is not empty: the function compares the documents, not their keys."""
         return [None if is_empty(document) else _NOT_EMPTY for document in documents]
 

@@ -248,9 +248,9 @@ def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[st
         matching = CorpusMatcher(matcher_of(settings["match"]))
         return score_documents(read.truth, read.run, measures, settings, ReadingOptions(), matching, name=name)
     except KaratError as error:
-        if error.where is None:
+        if error.place is None:
             raise
-        raise KaratError(error.what, where=f"{read.name}, {error.where}", hint=error.hint) from error.__cause__
+        raise error.but(place=error.place.of(read.name)) from error.__cause__
 
 
 def _needed_subjects(measures: Iterable[str | Measure], has_verdicts: bool) -> tuple[set[Subject], bool]:

@@ -8,7 +8,7 @@ from typing import Any, Self, get_args
 
 from karat.answers import Answers
 from karat.arguments import check_text
-from karat.errors import require
+from karat.errors import Place, require
 from karat.evaluation.answer_facts import AnswerFacts
 from karat.evaluation.findings import SCORE_MISSING, answer_findings, no_common_queries
 from karat.judged import Floats
@@ -54,9 +54,9 @@ def evaluate_answers(
         "Use - for the ground truth or for the predictions, not for both.",
     )
     golds = read_gold_answers(truth, fields)
-    where = source_name(predictions, name or "the predictions")
-    predicted = read_predicted_answers(predictions, golds, fields, where)
-    scores = score_answers(golds, predicted, selected, missing, name, where)
+    place = source_name(predictions, name or "the predictions")
+    predicted = read_predicted_answers(predictions, golds, fields, place)
+    scores = score_answers(golds, predicted, selected, missing, name, place)
     notes = (Finding("reading", note, 0) for note in (*golds.notes, *predicted.notes))
     return replace(scores, findings=(*notes, *scores.findings))
 
@@ -67,11 +67,11 @@ def score_answers(
     measures: Selection,
     missing: Missing,
     name: str,
-    where: str,
+    place: Place | str,
 ) -> Scores:
     """The scores of the questions that have gold answers; `where` is the place of the predictions in errors."""
     compared = ComparedAnswers.of(golds, predicted, missing)
-    check_answer_facts(compared.facts, missing, where)
+    check_answer_facts(compared.facts, missing, place)
     answers, facts = compared.answers, compared.facts
     digests = LazyDigests(compared.digests)
     scores = scores_of_answers(answers.queries, compared.values(measures), facts, digests, measures, missing, name)
@@ -110,16 +110,16 @@ class ComparedAnswers:
         return {query: digest(set(golds)) for query, golds in rows}
 
 
-def check_answer_facts(facts: AnswerFacts, missing: Missing, where: str) -> None:
+def check_answer_facts(facts: AnswerFacts, missing: Missing, place: Place | str) -> None:
     """Raise an error if ground truth and predictions, of which all questions are known, do not fit together."""
     if facts.any_predicted and not facts.any_common:
-        raise no_common_queries(facts.truth_examples, facts.prediction_examples, where, "question")
+        raise no_common_queries(facts.truth_examples, facts.prediction_examples, place, "question")
     require(
-        facts.known, "no question has a gold answer", "Pass at least one that is not None.", where="the ground truth"
+        facts.known, "no question has a gold answer", "Pass at least one that is not None.", place="the ground truth"
     )
     if missing == "skip" and facts.absent:
         some_left = len(facts.absent) < facts.known
-        require(some_left, "no question of the ground truth has a predicted answer", SCORE_MISSING, where=where)
+        require(some_left, "no question of the ground truth has a predicted answer", SCORE_MISSING, place=place)
 
 
 def scores_of_answers(

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from karat.analysis.evidence import Evidence
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, Place, require, shown
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
@@ -185,7 +185,7 @@ class JudgedDocuments:
 
 def check_facts(facts: DocumentFacts, matcher: Matcher, missing: Missing, run: str) -> None:
     """Raise an error if ground truth and run, of which all queries are known, do not fit together."""
-    for where, field, without, total in (
+    for place, field, without, total in (
         (
             "the ground truth",
             matcher.gold_key.field,
@@ -196,12 +196,12 @@ def check_facts(facts: DocumentFacts, matcher: Matcher, missing: Missing, run: s
     ):
         # With normalization, documents that have the field may still be without a key.
         if field != "id" and not matcher.key.folds and 0 < without == total:
-            raise _missing_field(matcher, field, where)
+            raise _missing_field(matcher, field, place)
     # A run in memory may be empty: the system retrieved nothing.
     if facts.unknown and not facts.answered:
         raise no_common_queries(facts.examples, facts.unknown, run)
     if missing == "skip":
-        require(facts.answered, "the run contains no query", SCORE_MISSING, where=run)
+        require(facts.answered, "the run contains no query", SCORE_MISSING, place=run)
 
 
 def scores_of_documents(
@@ -228,15 +228,15 @@ def scores_of_documents(
     return Scores(queries, values, tuple(found), name, evidence, fingerprint=fingerprint, asked=asked)
 
 
-def _missing_field(matcher: Matcher, field: str, where: str) -> KaratError:
+def _missing_field(matcher: Matcher, field: str, place: Place | str) -> KaratError:
     """The error if no document at all has the field that `match` names: it is probably a typo."""
     if matcher.texts is not None:
-        which = "judged" if where == "the ground truth" else "retrieved"
-        return KaratError(f"the corpus has no text for any {which} document", where=where)
+        which = "judged" if place == "the ground truth" else "retrieved"
+        return KaratError(f"the corpus has no text for any {which} document", place=place)
     hint = "match= must name a field of the documents."
-    if where == "the ground truth" and matcher == Same(field):
+    if place == "the ground truth" and matcher == Same(field):
         hint += f" If it contains the id of a gold document, write {field}(gold=id)."
-    return KaratError(f"the field {shown(field)} is missing or empty in all documents", where=where, hint=hint)
+    return KaratError(f"the field {shown(field)} is missing or empty in all documents", place=place, hint=hint)
 
 
 def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Measure]) -> Judged:

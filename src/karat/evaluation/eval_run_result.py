@@ -16,7 +16,7 @@ import numpy as np
 
 from karat.documents.document import Document
 from karat.documents.ids import identifier
-from karat.errors import KaratError, KaratTypeError, did_you_mean, plural, require, safe_line, shown
+from karat.errors import KaratError, KaratTypeError, Place, did_you_mean, plural, require, safe_line, shown
 from karat.evaluation.row_alignment import align_rows, check_columns
 from karat.output.delimited import delimited
 from karat.output.files import write_text
@@ -55,14 +55,14 @@ class EvaluationRunResult:
         self, run_name: str, inputs: Mapping[str, Sequence[Any]], results: Mapping[str, Mapping[str, Any]]
     ) -> None:
         require(isinstance(run_name, str), f"run_name={shown(run_name)} is not a string", 'Use a name such as "bm25".')
-        where = f"run {shown(run_name)}"
+        place = f"run {shown(run_name)}"
         self.run_name = run_name
-        self.inputs = _checked_inputs(inputs, where)
+        self.inputs = _checked_inputs(inputs, place)
         if not isinstance(results, Mapping):
             hint = f'Pass results by metric: {{"MRR": {_RESULT}}}.'
-            raise KaratError(f"{shown(results)} is not a mapping of results", where=where, hint=hint)
+            raise KaratError(f"{shown(results)} is not a mapping of results", place=place, hint=hint)
         self.results = {
-            metric: _checked_result(metric, result, self.inputs, f"{where}, result {shown(metric)}")
+            metric: _checked_result(metric, result, self.inputs, f"{place}, result {shown(metric)}")
             for metric, result in results.items()
         }
 
@@ -145,18 +145,18 @@ class EvaluationRunResult:
             unique = (column for column in texts if len(set(column)) == len(column))
             return tuple(next(unique, map(str, range(_row_count(self.inputs)))))
         (name,) = check_columns([query], self.inputs, "query")
-        where = f"run {shown(self.run_name)}, input {shown(name)}"
-        ids = tuple(identifier(value, f"{where}, row {row}") for row, value in enumerate(self.inputs[name]))
+        place = f"run {shown(self.run_name)}, input {shown(name)}"
+        ids = tuple(identifier(value, f"{place}, row {row}") for row, value in enumerate(self.inputs[name]))
         repeated = next((each for each, count in Counter(ids).items() if count > 1), None)
         if repeated is not None:
             hint = "Name a column with a different value in each row, or omit query."
-            raise KaratError(f"{shown(repeated)} appears twice", where=where, hint=hint)
+            raise KaratError(f"{shown(repeated)} appears twice", place=place, hint=hint)
         return ids
 
 
-def _checked_inputs(inputs: Mapping[str, Sequence[Any]], where: str) -> Columns:
+def _checked_inputs(inputs: Mapping[str, Sequence[Any]], place: Place | str) -> Columns:
     hint = 'Pass one list per column, with a value for each row: {"question": [...]}.'
-    error = partial(KaratError, where=where, hint=hint)
+    error = partial(KaratError, place=place, hint=hint)
     if not isinstance(inputs, Mapping):
         raise error(f"{shown(inputs)} is not a mapping of inputs")
     for name, values in inputs.items():
@@ -171,25 +171,25 @@ def _checked_inputs(inputs: Mapping[str, Sequence[Any]], where: str) -> Columns:
     return {name: list(values) for name, values in inputs.items()}
 
 
-def _checked_result(metric: str, result: Mapping[str, Any], inputs: Columns, where: str) -> dict[str, Any]:
-    require(isinstance(metric, str), "the name of the metric is not a string", "Use a string.", where=where)
-    require(metric not in inputs, "an input has the same name", "Rename the metric.", where=where)
+def _checked_result(metric: str, result: Mapping[str, Any], inputs: Columns, place: Place | str) -> dict[str, Any]:
+    require(isinstance(metric, str), "the name of the metric is not a string", "Use a string.", place=place)
+    require(metric not in inputs, "an input has the same name", "Rename the metric.", place=place)
     if not isinstance(result, Mapping):
-        raise KaratError(f"{shown(result)} is not a result", where=where, hint=f"A result is {_RESULT}.")
+        raise KaratError(f"{shown(result)} is not a result", place=place, hint=f"A result is {_RESULT}.")
     for field, what in (("score", "Aggregate score missing"), ("individual_scores", "Individual scores missing")):
-        require(field in result, what, f"A result is {_RESULT}.", where=where)
-    scores = _checked_scores(result["individual_scores"], _row_count(inputs), where)
+        require(field in result, what, f"A result is {_RESULT}.", place=place)
+    scores = _checked_scores(result["individual_scores"], _row_count(inputs), place)
     score = result["score"]
     if _is_null(score) and all(map(_is_null, scores)):
         return {**result, "individual_scores": scores}  # without any score, the mean is null too
     is_score = _is_number(score) and not _is_null(score)
-    require(is_score, f"the score {shown(score)} is not a finite number", "Pass the mean.", where=where)
+    require(is_score, f"the score {shown(score)} is not a finite number", "Pass the mean.", place=place)
     return {**result, "score": _plain([score])[0], "individual_scores": scores}
 
 
-def _checked_scores(scores: Any, rows: int, where: str) -> list[float | None]:
+def _checked_scores(scores: Any, rows: int, place: Place | str) -> list[float | None]:
     error = partial(
-        KaratError, where=where, hint="Pass one score per row, and None for a row that could not be judged."
+        KaratError, place=place, hint="Pass one score per row, and None for a row that could not be judged."
     )
     if not _is_list(scores):
         raise error(f"individual_scores is not a list: {shown(scores)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from karat.errors import KaratError, enumeration, first_few, percent
+from karat.errors import KaratError, Place, enumeration, first_few, percent
 from karat.evaluation.facts import LEAST_POSITIVE, DocumentFacts, Share, largest_cutoff
 from karat.matching.matchers import Matcher, Same
 from karat.registry import Measure
@@ -67,7 +67,7 @@ def _share_of_labels(labelled: Share, by: str, cutoff: int | None) -> Finding:
 
 
 def no_common_queries(
-    truth: Sequence[str], run: Sequence[str], where: str, noun: Literal["query", "question"] = "query"
+    truth: Sequence[str], run: Sequence[str], place: Place | str, noun: Literal["query", "question"] = "query"
 ) -> KaratError:
     """The error for a run, or predictions, whose queries are all missing from the ground truth."""
     truth, run = in_order_of_ids(truth), in_order_of_ids(run)
@@ -75,7 +75,7 @@ def no_common_queries(
     return KaratError(
         f"no {noun} is in both the ground truth and {of_run.rpartition(' ')[0]}: the ground truth has"
         f" {first_few(truth)}; {of_run} {first_few(run)}",
-        where=where,
+        place=place,
         hint=f"Check that the {noun} ids are spelled the same way in both, and are in the same field or column.",
     )
 
@@ -163,7 +163,7 @@ def _unjudged(unjudged: Mapping[int | None, Share]) -> Finding | None:
     shares = {
         f"in the top {k}" if k else "": percent(share.number / max(1, share.total)) for k, share in unjudged.items()
     }
-    first, *others = ((share, where) for where, share in shares.items() if share != "0%")
+    first, *others = ((share, place) for place, share in shares.items() if share != "0%")
     texts = [" of the documents ".join(first).strip(), *map(" ".join, others)]
     topic = f"unjudged documents {enumeration(list(shares), 'and')}".strip()
     amount = enumeration(list(shares.values()), "and")

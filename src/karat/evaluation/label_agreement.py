@@ -87,7 +87,7 @@ def label_agreement(
         values += of_answers
         notes += why_none
     if not tasks:
-        raise KaratError("people and models have labelled nothing in common", where=records.name, hint=_HINT)
+        raise KaratError("people and models have labelled nothing in common", place=records.name, hint=_HINT)
     return LabelAgreement(tuple(tasks), tuple(values), tuple(notes))
 
 
@@ -110,10 +110,10 @@ class _Judges:
         self.models = [author for author in authors if not is_person(author)]
         self._people = {author for author in authors if is_person(author)}
         hint = "The labels of people are by human, or human: and a name; all other authors are models."
-        require(self.models, "no label is by a model", hint, where=records.name)
+        require(self.models, "no label is by a model", hint, place=records.name)
         has_people = self._people or truth is not None
         hint = "Pass the ground truth that people judged (--truth FILE), or add labels by people."
-        require(has_people, "no label is by a person", hint, where=records.name)
+        require(has_people, "no label is by a person", hint, place=records.name)
 
     def tasks(self, model: str) -> list[TaskAgreement]:
         """The agreement of a model with people on each task, on documents first."""
@@ -152,7 +152,7 @@ def _grades(truth: Truth, things: Sequence[Thing]) -> dict[Thing, str]:
             if found[thing] not in BUILT_IN["relevance"].scale:
                 what = f"document {shown(thing.item)} of query {shown(thing.query)} has the grade {found[thing]}"
                 hint = "Agreement needs the same scale: map the grades to 0, 1, 2 and 3."
-                raise KaratError(f"{what}, and labels of relevance are 0 to 3", where="the ground truth", hint=hint)
+                raise KaratError(f"{what}, and labels of relevance are 0 to 3", place="the ground truth", hint=hint)
     return found
 
 

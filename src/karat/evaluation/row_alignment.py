@@ -163,7 +163,7 @@ def _unpaired(run: EvaluationRunResult, lacking: EvaluationRunResult, key: Seque
     more = ", …" if len(key) > _SHOWN else ""
     return KaratError(
         f"row {row} (counted from 0) has no counterpart in run {shown(lacking.run_name)}: {values}{more}",
-        where=f"run {shown(run.run_name)}",
+        place=f"run {shown(run.run_name)}",
         hint="Compare runs of the same rows, or name the columns that identify a row with on=[...].",
     )
 
@@ -176,7 +176,7 @@ def _ambiguous_rows(
     return KaratError(
         f"rows {first[rows[second]]} and {second} (counted from 0) are equal in {', '.join(key)},"
         f" and the runs differ in {', '.join(differing)}",
-        where=f"run {shown(run.run_name)}",
+        place=f"run {shown(run.run_name)}",
         hint="Name the columns that identify a row with on=[...]; equal rows are then paired in order.",
     )
 
@@ -188,13 +188,13 @@ def _no_key(
     if not shared:
         return KaratError(
             "they have no input column in common, so their rows cannot be aligned",
-            where=runs,
+            place=runs,
             hint="Give both runs a column that identifies a row.",
         )
     if on is not None:
-        return KaratError("on=[] is empty", where=runs, hint="Name the columns that identify a row, or omit on.")
+        return KaratError("on=[] is empty", place=runs, hint="Name the columns that identify a row, or omit on.")
     return KaratError(
         f"their rows cannot be aligned: none of the input columns {', '.join(shared)} has the same values in both",
-        where=runs,
+        place=runs,
         hint="Name the columns that identify a row with on=[...].",
     )

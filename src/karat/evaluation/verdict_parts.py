@@ -81,13 +81,13 @@ def evaluate_parts(
     portable: Callable[[Measure], PortableMeasure],
 ) -> Scores:
     """The scores of all parts, as `evaluate_verdicts` computes them, with the queries in the order of their ids."""
-    where = shared.name
+    place = shared.name
     surveys = run(partial(_survey, replace(shared, calls=())))
     if shared.is_empty and all(each.is_empty for each in surveys):
-        raise no_verdicts(where)
+        raise no_verdicts(place)
     census = LabelCensus.merged(each.census for each in surveys)
-    system = choose_system(census.systems, system, where)
-    choice = _Choice(system, choose_authors(census.authors(system), by, where))
+    system = choose_system(census.systems, system, place)
+    choice = _Choice(system, choose_authors(census.authors(system), by, place))
     failed_calls = frozenset().union(*(each.failed_calls for each in surveys))
     shared = replace(shared, calls=tuple(call for call in shared.calls if call.key in failed_calls))
 
@@ -96,8 +96,8 @@ def evaluate_parts(
     failed = FailedLabels.merged(each for _, each in found)
     listed = measures
     if listed is None:
-        listed = select_measures(labelled_measures(facts, lambda: failed, where), subjects=("verdicts",))
-    check_labels(facts, lambda: failed, listed, where)
+        listed = select_measures(labelled_measures(facts, lambda: failed, place), subjects=("verdicts",))
+    check_labels(facts, lambda: failed, listed, place)
 
     samples = [(portable(measure), labelled_samples(measure, facts)) for measure in listed]
     compute = partial(_values, shared, choice, tuple(facts.kinds), samples)
@@ -108,7 +108,7 @@ def evaluate_parts(
         scored = LabelScores.merged(each for each, _ in computed)
     digests = {query: digest for _, each in computed for query, digest in each.items()}
     notes = facts.notes.sentences
-    scores = scores_of_verdicts(scored, notes, choice.authors, digests, listed, unknown, name, where)
+    scores = scores_of_verdicts(scored, notes, choice.authors, digests, listed, unknown, name, place)
     return scores if measures is not None else replace(scores, findings=(*scores.findings, *unscored(failed)))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from karat.analysis.label_evidence import LabelEvidence
 from karat.arguments import check_text
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.evaluation.label_scores import LabelScores
 from karat.labels.failed_labels import FailedLabels
 from karat.labels.missing import check_labels, failed_extractions, labelled_measures, labelled_samples, reads_answers
@@ -128,12 +128,12 @@ class LabelledResults:
 
 def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, name: str) -> Scores:
     """The scores of a system by its labels: of several samples, the mean of each measure."""
-    facts, where = selected.facts, selected.records.name
-    check_labels(facts, partial(FailedLabels.of, selected), measures, where)
+    facts, place = selected.facts, selected.records.name
+    check_labels(facts, partial(FailedLabels.of, selected), measures, place)
     scored = LabelScores.of(selected, {measure: labelled_samples(measure, facts) for measure in measures})
     digests = LazyDigests(partial(label_digests, selected))
     notes = facts.notes.sentences
-    scores = scores_of_verdicts(scored, notes, selected.authors, digests, measures, unknown, name, where)
+    scores = scores_of_verdicts(scored, notes, selected.authors, digests, measures, unknown, name, place)
     return replace(scores, verdicts=LabelEvidence(selected))
 
 
@@ -145,11 +145,11 @@ def scores_of_verdicts(
     measures: Selection,
     unknown: Unknown,
     name: str,
-    where: str,
+    place: Place | str,
 ) -> Scores:
     """The scores of all queries; `where` is the place of the labels, for errors."""
     if unknown == "error":
-        _reject_unknown(scored, where)
+        _reject_unknown(scored, place)
     return Scores(
         scored.queries,
         scored.values,
@@ -176,10 +176,10 @@ def label_digests(selected: Selected) -> dict[str, str]:
     return {query: digest(items) for query, items in golds.items()}
 
 
-def _reject_unknown(scored: LabelScores, where: str) -> None:
+def _reject_unknown(scored: LabelScores, place: Place | str) -> None:
     for measure, bounds in scored.bounds.items():
         lacking = np.flatnonzero(bounds.lacking(scored.values[measure])).tolist()
         if lacking:
             query = min(scored.queries[at] for at in lacking)
             hint = 'Label it, or use unknown="bounds" (--unknown bounds).'
-            raise KaratError(f"{measure} of query {query} lacks a label", where=where, hint=hint)
+            raise KaratError(f"{measure} of query {query} lacks a label", place=place, hint=hint)

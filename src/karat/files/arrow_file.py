@@ -180,17 +180,17 @@ def errors_of(file: ArrowFile) -> Iterator[None]:
             raise
         if "encrypt" in str(error).lower():
             what = f"the {kind} file is encrypted"
-            raise KaratError(what, where=file.name, hint="Decrypt it first, for example with PyArrow.") from None
+            raise KaratError(what, place=file.name, hint="Decrypt it first, for example with PyArrow.") from None
         if isinstance(error, pa.ArrowNotImplementedError):
-            raise KaratError(f"the {kind} file cannot be read: {_first_line(error)}", where=file.name) from None
+            raise KaratError(f"the {kind} file cannot be read: {_first_line(error)}", place=file.name) from None
         raise _damaged(file, kind, error) from None
 
 
 def _damaged(file: ArrowFile, kind: str, error: BaseException) -> KaratError:
     if not file.file.start(1):
-        return KaratError("the file is empty", where=file.name, hint="Write or download it again.")
+        return KaratError("the file is empty", place=file.name, hint="Write or download it again.")
     what = f"the {kind} data is damaged or cut short ({_first_line(error)})"
-    return KaratError(what, where=file.name, hint="Write or download the file again.")
+    return KaratError(what, place=file.name, hint="Write or download the file again.")
 
 
 def _first_line(error: BaseException) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.files.compression import GB, MB
 
 # A text that is stored once can stand for any number of values. Ids are short, however many there are.
@@ -13,7 +13,7 @@ LARGEST_COLUMN = GB
 _LONG_ON_AVERAGE = 1 << 10
 
 
-def decoded(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
+def decoded(column: pa.ChunkedArray, place: Place | str) -> pa.ChunkedArray:
     """A column with a value in each row; an error if that would fill the memory."""
     while is_encoded(column.type):
         kind = column.type.value_type
@@ -22,7 +22,7 @@ def decoded(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
         if size > LARGEST_COLUMN and size > _LONG_ON_AVERAGE * len(column):
             limit = f"{LARGEST_COLUMN // GB} GB" if LARGEST_COLUMN >= GB else f"{LARGEST_COLUMN // MB} MB"
             what = f"{len(column):,} values take more than {limit} of memory, because long texts are repeated"
-            raise KaratError(what, where=where, hint="Is this the column of the ids? Otherwise, the file is damaged.")
+            raise KaratError(what, place=place, hint="Is this the column of the ids? Otherwise, the file is damaged.")
         column = pa.chunked_array([_with_values(chunk, _values(chunk, kind)) for chunk in column.chunks], kind)
     return column
 

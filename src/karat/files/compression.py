@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.files.kinds import compression_of
 from karat.threads import ahead
 
@@ -48,7 +48,7 @@ def decompressed(file: BufferedReader, name: str) -> BufferedReader:
             inner = compression_of(stream.peek(_START))
         if inner:
             both = f" with {inner}" if inner == compression else f", with {inner} and then with {compression}"
-            raise KaratError(f"this file is compressed twice{both}", where=name, hint="Decompress it once.")
+            raise KaratError(f"this file is compressed twice{both}", place=name, hint="Decompress it once.")
     except BaseException:
         stream.close()
         raise
@@ -117,22 +117,22 @@ def _checked(file: BinaryIO, compression: str, name: str) -> Generator[bytes]:
         if "memory" in str(error).lower():
             raise KaratError(
                 f"the {compression} data needs too much memory to be decompressed ({error})",
-                where=name,
+                place=name,
                 hint="Compress it again with the default settings.",
             ) from None
         raise KaratError(
             f"the {compression} data is damaged or cut short ({error})",
-            where=name,
+            place=name,
             hint="Compress or download it again.",
         ) from None
 
 
-def check_expansion(expanded: int, size: int, kind: str, where: str, otherwise: str) -> None:
+def check_expansion(expanded: int, size: int, kind: str, place: Place | str, otherwise: str) -> None:
     """Reject data that takes much more space when it is decompressed."""
     if expanded > _EXPANSION_CHECKED_FROM and expanded > MOST_EXPANSION * size:
         what = f"the {kind} data expands to more than {MOST_EXPANSION} times its size"
         hint = f"The file is damaged, or made to fill the memory. {otherwise}"
-        raise KaratError(what, where=where, hint=hint)
+        raise KaratError(what, place=place, hint=hint)
 
 
 class _DamageError(Exception):

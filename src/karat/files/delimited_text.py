@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from io import StringIO
 from typing import NamedTuple
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
@@ -85,15 +85,15 @@ class TooLongError(KaratError):
     """The error for a value that is longer than what Python's csv module reads."""
 
 
-def row_error(error: csv.Error, separator: str, where: str, too_long_hint: str) -> KaratError:
+def row_error(error: csv.Error, separator: str, place: Place | str, too_long_hint: str) -> KaratError:
     """The error for a row that cannot be parsed."""
     message = str(error.args[0])
     if "limit" in message:
         what = f"a value is longer than {csv.field_size_limit():,} characters"
-        return TooLongError(what, where=where, hint=f"Is a quotation mark not closed? {too_long_hint}")
+        return TooLongError(what, place=place, hint=f"Is a quotation mark not closed? {too_long_hint}")
     if "unexpected end" in message:
         hint = 'Close it, or write "" for a quotation mark that is part of a value.'
-        return KaratError("a quotation mark is not closed", where=where, hint=hint)
+        return KaratError("a quotation mark is not closed", place=place, hint=hint)
     hint = 'Inside a value, a quotation mark is written "", and the whole value is in quotation marks.'
     what = f"a closing quotation mark is not followed by a {SEPARATORS[separator]}"
-    return KaratError(what, where=where, hint=hint)
+    return KaratError(what, place=place, hint=hint)

@@ -40,15 +40,15 @@ class FileObject:
                 data = data.encode()
             except UnicodeEncodeError as error:
                 what = f"the text contains {shown(data[error.start])}, a lone surrogate, which UTF-8 cannot encode"
-                raise KaratError(what, where=self._name, hint=_BINARY) from None
+                raise KaratError(what, place=self._name, hint=_BINARY) from None
         if not isinstance(data, bytes | bytearray | memoryview):
             what = f"read() returned {shown(data)}, which is neither bytes nor text"
             raise KaratError(
-                what, where=self._name, hint="Pass an open file, or an object with a read method like one."
+                what, place=self._name, hint="Pass an open file, or an object with a read method like one."
             )
         if self._is_start and not data and self._position():
             what = "there is nothing left to read: the open file is at its end"
-            raise KaratError(what, where=self._name, hint="Call its seek(0) first, or pass its path.")
+            raise KaratError(what, place=self._name, hint="Call its seek(0) first, or pass its path.")
         self._is_start = False
         return bytes(data)
 
@@ -56,20 +56,20 @@ class FileObject:
         try:
             if getattr(self._file, "closed", False) is True:
                 raise KaratError(
-                    "the file is closed", where=self._name, hint="Pass it while it is open, or pass its path."
+                    "the file is closed", place=self._name, hint="Pass it while it is open, or pass its path."
                 )
             return self._file.read(size)
         except KaratError:
             raise
         except UnsupportedOperation:
             what = "the file is not open for reading"
-            raise KaratError(what, where=self._name, hint='Open it with open(path, "rb").') from None
+            raise KaratError(what, place=self._name, hint='Open it with open(path, "rb").') from None
         except UnicodeDecodeError as error:
-            raise KaratError(f"cannot be read as text: {error}", where=self._name, hint=_BINARY) from None
+            raise KaratError(f"cannot be read as text: {error}", place=self._name, hint=_BINARY) from None
         except Exception as error:
             # It may be any object, and whatever goes wrong in it is about this input.
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise KaratError(f"cannot be read: {reason}", where=self._name) from error
+            raise KaratError(f"cannot be read: {reason}", place=self._name) from error
 
     def _position(self) -> int:
         try:

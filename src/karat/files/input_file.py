@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from karat.arguments import is_remote
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, Place, did_you_mean, shown
 from karat.files.compression import GB, MB, decompressed
 from karat.files.file_objects import FileObject, Readable, is_file_object
 from karat.files.kinds import PEEK, arrow_format, check_is_text, check_name, compression_of
@@ -50,7 +50,7 @@ class Block:
     source: InputFile
     offset: int
 
-    def where(self, line: int) -> str:
+    def place(self, line: int) -> str:
         """The file and line number of a line of this block, counted from 0. For errors: it reads the file again."""
         self.source.check()
         return f"{self.source.name}:{self.source.lines_before(self.offset) + line + 1}"
@@ -145,7 +145,7 @@ class InputFile:
                 if length > LONGEST_RECORD:
                     raise KaratError(
                         f"the line is longer than {_size(LONGEST_RECORD)}",
-                        where=f"{self.name}:{number}",
+                        place=f"{self.name}:{number}",
                         hint="JSON lines have one object per line.",
                     )
                 if progress:
@@ -241,7 +241,7 @@ class InputFile:
             try:
                 file = open(path, "rb")  # noqa: SIM115  # closed by the caller
             except ValueError as error:
-                raise KaratError(f"cannot be read: {error}", where=self.path) from None
+                raise KaratError(f"cannot be read: {error}", place=self.path) from None
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return file
             with file:
@@ -267,7 +267,7 @@ class InputFile:
             if size > LARGEST_PIPE:
                 raise KaratError(
                     f"more than {_size(LARGEST_PIPE)} from {kind}, which is read into memory",
-                    where=self.name,
+                    place=self.name,
                     hint="Write it to a file, and name the file.",
                 )
             if not compression_of(blocks[0]) and not arrow_format(blocks[0]):
@@ -280,22 +280,22 @@ class InputFile:
     def _line_too_long(self, offset: int) -> KaratError:
         return KaratError(
             f"the line is longer than {_size(LONGEST_LINE)}",
-            where=f"{self.name}:{self.lines_before(offset) + 1}",
+            place=f"{self.name}:{self.lines_before(offset) + 1}",
             hint="Ground truth and runs have short lines: a query, a document and a number.",
         )
 
     def _query_too_large(self, offset: int) -> KaratError:
         return KaratError(
             f"the lines of one query take more than {_size(LARGEST_QUERY)}",
-            where=f"{self.name}:{self.lines_before(offset) + 1}",
+            place=f"{self.name}:{self.lines_before(offset) + 1}",
             hint="Is the first column the query? The lines of a query are read into memory together.",
         )
 
 
-def too_large(where: str) -> KaratError:
+def too_large(place: Place | str) -> KaratError:
     """The error for a file that is not read in parts."""
     what = f"the file is larger than {_size(LARGEST_DOCUMENT)}, too large to be read as a whole"
-    return KaratError(what, where=where, hint="Split it into several files.")
+    return KaratError(what, place=place, hint="Split it into several files.")
 
 
 def _size(limit: int) -> str:
@@ -319,7 +319,7 @@ def _cannot_read(path: str, error: OSError) -> KaratError:
             names = [entry.name for entry in Path(path).parent.iterdir()]
         except OSError:
             names = []
-        return KaratError(NO_SUCH_FILE, where=path, hint=did_you_mean(Path(path).name, names) or None)
+        return KaratError(NO_SUCH_FILE, place=path, hint=did_you_mean(Path(path).name, names) or None)
     if isinstance(error, IsADirectoryError):
-        return KaratError("this is a folder, not a file", where=path, hint="Name a file in it.")
-    return KaratError(f"cannot be read: {error.strerror or error}", where=path)
+        return KaratError("this is a folder, not a file", place=path, hint="Name a file in it.")
+    return KaratError(f"cannot be read: {error.strerror or error}", place=path)

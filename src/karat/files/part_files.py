@@ -47,18 +47,18 @@ def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:
             if os.path.isfile(each) and not is_hidden(Path(each).name)
         ]
         if not files:
-            raise KaratError("no file has a name of this pattern", where=path)
+            raise KaratError("no file has a name of this pattern", place=path)
     else:
         return None
     formats = {_format_of(each) for each in files}
     if len(formats) == 1 and (only := formats.pop()):
         return only, files
     if formats == {"parquet", "feather"}:
-        raise KaratError("these are Parquet and Feather files", where=path, hint="Name the files of one format.")
+        raise KaratError("these are Parquet and Feather files", place=path, hint="Name the files of one format.")
     if not os.path.isdir(path):
         others = enumeration([Path(each).name for each in files if _format_of(each) is None][:3], "and")
         what = f"several files are one table only if they are Parquet or Feather files, but there is {others}"
-        raise KaratError(what, where=path, hint="Name one file.")
+        raise KaratError(what, place=path, hint="Name one file.")
     return None
 
 
@@ -72,7 +72,7 @@ def _files_in(folder: str) -> list[str]:
     partition = next((entry for entry in shown if "=" in entry.name and entry.is_dir()), None)
     if partition and not files:
         what = f"the folder is partitioned: {partition.name} contains only a part of the table"
-        raise KaratError(what, where=folder, hint=f"Name one of its folders, such as {partition.path}.")
+        raise KaratError(what, place=folder, hint=f"Name one of its folders, such as {partition.path}.")
     return files
 
 

@@ -78,8 +78,8 @@ class RemotePath:
         hint = f"Remote paths begin with {enumeration([f'{each}://' for each in ('s3', 'gs', 'hdfs')], 'or')}."
         if self.scheme in ("http", "https", "ftp"):
             hint = "Download the file first."
-        require(self.scheme in _SCHEMES, f"{self.scheme}:// is not read", hint, where=self.name)
-        require(self.path.strip("/"), "the path is empty", "Name a bucket and a file in it.", where=self.name)
+        require(self.scheme in _SCHEMES, f"{self.scheme}:// is not read", hint, place=self.name)
+        require(self.path.strip("/"), "the path is empty", "Name a bucket and a file in it.", place=self.name)
         import pyarrow as pa
 
         try:
@@ -102,15 +102,15 @@ class RemotePath:
         """What went wrong, without what is secret."""
         if isinstance(error, FileNotFoundError):
             hint = "Check the names of the bucket and the file. The name of a folder ends with a slash."
-            return KaratError(NO_SUCH_FILE, where=self.name, hint=hint)
+            return KaratError(NO_SUCH_FILE, place=self.name, hint=hint)
         text = str(error)
         for pattern, what, hint in _REASONS:
             if re.search(pattern, text):
-                return KaratError(what, where=self.name, hint=hint or _CREDENTIALS.get(self.scheme))
+                return KaratError(what, place=self.name, hint=hint or _CREDENTIALS.get(self.scheme))
         first = (text.splitlines() or [type(error).__name__])[0]
         for secret in filter(None, re.split(r"[:@]", self.user)):
             first = first.replace(secret, "…")
-        return KaratError(f"cannot be read: {first}", where=self.name)
+        return KaratError(f"cannot be read: {first}", place=self.name)
 
 
 def is_failure(error: OSError) -> bool:
@@ -124,7 +124,7 @@ def local_path(path: str) -> str:
         return path
     host, slash, rest = path[len("file://") :].partition("/")
     what, hint = "this file is on another computer", "A local file has three slashes, as in file:///data/run.trec."
-    require(host in ("", "localhost") and slash, what, hint, where=path)
+    require(host in ("", "localhost") and slash, what, hint, place=path)
     return unquote(f"/{rest}")
 
 

@@ -21,7 +21,7 @@ def remote_files(uri: str) -> list[str]:
     except OSError as error:
         raise remote.error(error) from None
     what = "no file matches this pattern" if is_pattern(remote.path) else "this folder has no files"
-    require(files, what, NAME_FILES, where=remote.name)
+    require(files, what, NAME_FILES, place=remote.name)
     return [remote.with_path(file) for file in files]
 
 
@@ -43,7 +43,7 @@ def _matches(remote: RemotePath) -> Iterator[str]:
     before = remote.path.removesuffix(path)  # the host, if the path is one on it
     parts = path.rstrip("/").split("/") + ([] if is_pattern(path) else ["*"])
     first = next(at for at, part in enumerate(parts) if is_pattern(part))
-    require(first > 0, "the name of a bucket cannot be a pattern", "Name the bucket.", where=remote.name)
+    require(first > 0, "the name of a bucket cannot be a pattern", "Name the bucket.", place=remote.name)
     folders = ["/".join(parts[:first])]
     for at in range(first, len(parts)):
         entries = [

@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 
 from karat.arguments import as_number, check_path, is_remote
 from karat.comparison import choose_method
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, Place, did_you_mean, require, shown
 from karat.files.kinds import PEEK, check_is_text
 from karat.gating.rules import KINDS, Kind, Rule, check_unique, example_limit, rules_of
 from karat.matching.matchers import matcher_of
@@ -116,7 +116,7 @@ def _table(path: str) -> tuple[tuple[str, ...], object]:
     data = _parse(path)
     for at, name in enumerate(parents, 1):
         data = data.get(name, {})
-        require(isinstance(data, dict), f"{shown(data)} is not a table", where=_where(path, parents[:at]))
+        require(isinstance(data, dict), f"{shown(data)} is not a table", place=_where(path, parents[:at]))
     _check_top_level(path, parents, data)
     return (*parents, "gate"), data.get("gate")
 
@@ -128,59 +128,59 @@ def _parse(path: str) -> dict[str, Any]:
         with open(path, "rb") as file:
             raw = file.read(_LARGEST + 1)
     except FileNotFoundError:
-        raise KaratError("no such file", where=path) from None
+        raise KaratError("no such file", place=path) from None
     except IsADirectoryError:
         hint = "Name the karat.toml or pyproject.toml in it."
-        raise KaratError("this is a folder, not a file", where=path, hint=hint) from None
+        raise KaratError("this is a folder, not a file", place=path, hint=hint) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise KaratError(f"cannot be read: {reason}", where=path) from None
+        raise KaratError(f"cannot be read: {reason}", place=path) from None
     check_is_text(raw[:PEEK], path, "TOML is read here")
-    require(len(raw) <= _LARGEST, f"the file is larger than {_LARGEST >> 20} MB", _START_HINT, where=path)
+    require(len(raw) <= _LARGEST, f"the file is larger than {_LARGEST >> 20} MB", _START_HINT, place=path)
     if raw.lstrip()[:1] == b"{":
-        raise KaratError("this file is JSON; TOML is read here", where=path, hint=_START_HINT)
+        raise KaratError("this file is JSON; TOML is read here", place=path, hint=_START_HINT)
     try:
         # Editors on Windows may write a byte order mark.
         return tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise KaratError("the file is not UTF-8", where=f"{path}:{line}", hint="Save the file as UTF-8.") from None
+        raise KaratError("the file is not UTF-8", place=f"{path}:{line}", hint="Save the file as UTF-8.") from None
     except RecursionError:
-        raise KaratError("tables are nested too deeply", where=path, hint=_START_HINT) from None
+        raise KaratError("tables are nested too deeply", place=path, hint=_START_HINT) from None
     except ValueError as error:
         problem, _, place = str(error).partition(" (at ")
         line_number = re.match(r"line (\d+)", place)
-        where = f"{path}:{line_number[1]}" if line_number else path
+        place = f"{path}:{line_number[1]}" if line_number else path
         # tomllib's message for a name that needs quotes begins with one of these words.
         needs_quotes = problem.startswith(("Expected", "Invalid"))
         too_long = problem.startswith("Exceeds the limit")  # Python's message for an integer of thousands of digits
         what = "a number has thousands of digits" if too_long else f"this is not valid TOML: {problem}"
-        raise KaratError(what, where=where, hint=_quotes_hint() if needs_quotes else None) from None
+        raise KaratError(what, place=place, hint=_quotes_hint() if needs_quotes else None) from None
 
 
 def _check_top_level(path: str, parents: tuple[str, ...], data: Mapping[str, Any]) -> None:
     """Reject all keys but `gate`, with a hint for rules and options that are written one level too high."""
     head = ".".join((*parents, "gate"))
     for key in data:
-        where, name = _where(path, (*parents, key)), key.replace("_", "-")
+        place, name = _where(path, (*parents, key)), key.replace("_", "-")
         if name in _KEYS:
             table = f"{head}.{name}" if name in KINDS else head
-            raise KaratError("this key belongs in another table", where=where, hint=f"Write it in [{table}].")
+            raise KaratError("this key belongs in another table", place=place, hint=f"Write it in [{table}].")
         hint = f"{did_you_mean(key, ['gate'])} Rules belong in [{head}].".strip()
-        require(key == "gate", "unknown key", hint, where=where)
+        require(key == "gate", "unknown key", hint, place=place)
 
 
 def _config(path: str, head: tuple[str, ...], data: object) -> Config:
     table = ".".join(head)
-    require(data is not None, f"there is no [{table}] table", _START_HINT.replace("gate", table), where=path)
+    require(data is not None, f"there is no [{table}] table", _START_HINT.replace("gate", table), place=path)
     if not isinstance(data, dict):
-        raise KaratError(f"{shown(data)} is not a table", where=_where(path, head), hint=_START_HINT)
+        raise KaratError(f"{shown(data)} is not a table", place=_where(path, head), hint=_START_HINT)
     options: dict[str, Any] = {}
     for key, value in data.items():
-        where = _where(path, (*head, key))
+        place = _where(path, (*head, key))
         hint = f"{did_you_mean(key, _KEYS)} The keys are {', '.join(_KEYS)}.".strip()
-        require(key != "force", "unknown key", "Use --force on the command line, for one run.", where=where)
-        require(key in _KEYS, "unknown key", hint, where=where)
+        require(key != "force", "unknown key", "Use --force on the command line, for one run.", place=place)
+        require(key in _KEYS, "unknown key", hint, place=place)
         if key in KINDS:
             continue
         if key == "field":
@@ -189,18 +189,18 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
             is_table = isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
             valid = is_table or (key == "input-format" and isinstance(value, str))
             hint = 'Write "csv", or { run = "csv" }.' if key == "input-format" else 'Write { doc = "docno" }.'
-            require(valid, f"{shown(value)} is not {_INPUT_VALUES[key]}", hint, where=where)
+            require(valid, f"{shown(value)} is not {_INPUT_VALUES[key]}", hint, place=place)
         elif key == "lower-is-better":
             valid = isinstance(value, list) and all(isinstance(each, str) for each in value)
-            require(valid, f"{shown(value)} is not a list of names", 'Write ["latency"].', where=where)
+            require(valid, f"{shown(value)} is not a list of names", 'Write ["latency"].', place=place)
         elif key in _FILES:
             value = [value] if isinstance(value, str) else value
             valid = isinstance(value, list) and value and all(isinstance(each, str) and each for each in value)
             hint = f'Write "{key}.jsonl", or a list of files.'
-            require(valid, f"{shown(value)} is not the name of a file", hint, where=where)
+            require(valid, f"{shown(value)} is not the name of a file", hint, place=place)
             value = [_relative_to(path, each) for each in value]
         else:
-            _check_option(key, value, where)
+            _check_option(key, value, place)
         options[key.replace("-", "_")] = value
     with _errors_at(_where(path, head)):
         choose_method(**{name: value for name, value in options.items() if name in ("test", "correction")})
@@ -221,36 +221,36 @@ def _relative_to(config: str, file: str) -> str:
 def _rules(path: str, keys: tuple[str, ...], kind: Kind, data: object) -> Iterable[Rule]:
     if not isinstance(data, dict):
         hint = f"Write a measure and its limit, for example {_example(kind)}."
-        raise KaratError(f"{shown(data)} is not a table", where=_where(path, keys), hint=hint)
+        raise KaratError(f"{shown(data)} is not a table", place=_where(path, keys), hint=hint)
     for measure, limit in data.items():
-        where = _where(path, (*keys, measure))
-        require(not isinstance(limit, dict), "this is a table, not a limit", _quotes_hint(kind), where=where)
-        yield from rules_of(kind, measure, limit, where)
+        place = _where(path, (*keys, measure))
+        require(not isinstance(limit, dict), "this is a table, not a limit", _quotes_hint(kind), place=place)
+        yield from rules_of(kind, measure, limit, place)
 
 
-def _check_option(name: str, value: object, where: str) -> None:
+def _check_option(name: str, value: object, place: Place | str) -> None:
     """Check the value of an option."""
     if name in _CHOICES:
         known = _CHOICES[name]
         near = did_you_mean(value, known)
         is_known = find_choice(name, value, known) is not None
-        require(is_known, f"{shown(value)} is not one of {', '.join(known)}", near, where=where)
+        require(is_known, f"{shown(value)} is not one of {', '.join(known)}", near, place=place)
     elif name in _SWITCHES:
         hint = "Write true or false, without quotes."
-        require(isinstance(value, bool), f"{shown(value)} is neither true nor false", hint, where=where)
+        require(isinstance(value, bool), f"{shown(value)} is neither true nor false", hint, place=place)
     elif name in _NUMBERS:
         number = as_number(value)
         if number is None:
-            raise KaratError(f"{shown(value)} is not a number", where=where)
+            raise KaratError(f"{shown(value)} is not a number", place=place)
         if name == "level":
-            require(0 < number < 1, f"{shown(value)} is not between 0 and 1", "For 95%, write 0.95.", where=where)
-        require(math.isfinite(number), f"{shown(value)} is not a finite number", where=where)
+            require(0 < number < 1, f"{shown(value)} is not between 0 and 1", "For 95%, write 0.95.", place=place)
+        require(math.isfinite(number), f"{shown(value)} is not a finite number", place=place)
     else:
         if not isinstance(value, str):
-            raise KaratError(f"{shown(value)} is not a string", where=where, hint="Write it in quotes.")
-        require(value, "the value is empty", where=where)
+            raise KaratError(f"{shown(value)} is not a string", place=place, hint="Write it in quotes.")
+        require(value, "the value is empty", place=place)
         if name == "match":
-            with _errors_at(where):
+            with _errors_at(place):
                 matcher_of(value)
 
 
@@ -258,19 +258,19 @@ def _check_fields(value: object, path: str, keys: tuple[str, ...]) -> None:
     """Check the table that maps the fields karat reads to the names they have in results."""
     if not isinstance(value, dict):
         hint = 'Write karat\'s field name and yours, such as retrieved = "nodes".'
-        raise KaratError(f"{shown(value)} is not a table", where=_where(path, keys), hint=hint)
+        raise KaratError(f"{shown(value)} is not a table", place=_where(path, keys), hint=hint)
     for role, name in value.items():
         with _errors_at(_where(path, (*keys, role))):
             field_names({role: name})
 
 
 @contextmanager
-def _errors_at(where: str) -> Iterator[None]:
+def _errors_at(place: Place | str) -> Iterator[None]:
     """Give errors a place in the file."""
     try:
         yield
     except KaratError as error:
-        raise KaratError(error.what, where=where, hint=error.hint) from None
+        raise KaratError(error.what, place=place, hint=error.hint) from None
 
 
 def _where(path: str, keys: Iterable[str]) -> str:

@@ -85,7 +85,7 @@ def gate(
     check_rules(named, baseline is not None)
     options = {"significant": significant, "level": level, "common_queries": common_queries, "force": force}
     check_drop_options(named, {**options, "test": method.test, "correction": correction})
-    require(scores.queries, "there are no queries to check", where="scores")
+    require(scores.queries, "there are no queries to check", place="scores")
     drops = [rule for rule in named if rule.compares]
     if baseline is not None:
         for rule in drops:
@@ -130,7 +130,7 @@ def _loaded(name: str, given: object) -> Scores:
     scores = as_scores(given)
     if not isinstance(scores, Scores):
         hint = "Pass the result of karat.evaluate, or a file of saved scores."
-        raise KaratError(f"{shown(given)} is not a Scores object", where=name, hint=hint)
+        raise KaratError(f"{shown(given)} is not a Scores object", place=name, hint=hint)
     return scores
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from karat.arguments import as_number, check_text, name_and_number
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, Place, require, shown
 from karat.measures import meanings, parse
 from karat.registry import Measure
 from karat.registry.names import format_value
@@ -44,10 +44,10 @@ class Rule:
     kind: Kind
     measure: str
     limit: float
-    where: str = ""
+    place: Place | str = ""
 
     def __post_init__(self) -> None:
-        check_text("where", self.where)
+        check_text("where", self.place)
         self._require(
             isinstance(self.kind, str) and self.kind in KINDS,
             f"{shown(self.kind)} is not a kind of rule",
@@ -91,10 +91,10 @@ class Rule:
 
     def error(self, what: str, hint: str | None = None) -> KaratError:
         """An error in this rule, with its place."""
-        return KaratError(what, where=self.where or None, hint=hint)
+        return KaratError(what, place=self.place or None, hint=hint)
 
     def _require(self, condition: bool, what: str, hint: str | None = None) -> None:
-        require(condition, what, hint, where=self.where or None)
+        require(condition, what, hint, place=self.place or None)
 
 
 def example_limit(kind: Kind) -> float:
@@ -118,21 +118,21 @@ def rules_from_limits(
         name = kind.replace("-", "_")
         if limits is not None and not isinstance(limits, Mapping):
             hint = f'Write {name}={{"nDCG@10": {example_limit(kind)}}}.'
-            raise KaratError(f"{shown(limits)} is not a mapping of measures to limits", where=name, hint=hint)
+            raise KaratError(f"{shown(limits)} is not a mapping of measures to limits", place=name, hint=hint)
         for each, limit in ((by_name(each), limit) for each, limit in (limits or {}).items()):
-            require(isinstance(each, str | Measure), f"{shown(each)} is not a measure", where=name)
+            require(isinstance(each, str | Measure), f"{shown(each)} is not a measure", place=name)
             rules += rules_of(kind, str(each), limit, f"{name}[{shown(str(each))}]")
     return tuple(rules)
 
 
-def rules_of(kind: Kind, measure: str, limit: float, where: str) -> list[Rule]:
+def rules_of(kind: Kind, measure: str, limit: float, place: Place | str) -> list[Rule]:
     """The rule for a measure, or one for each measure of a list of cut-offs.
 
     >>> [rule.measure for rule in rules_of("min", "nDCG@1,5", 0.3, "")]
     ['nDCG@1', 'nDCG@5']
     """
     names = several_measures(measure) if isinstance(measure, str) else []
-    return [Rule(kind, name, limit, where) for name in names or [measure]]
+    return [Rule(kind, name, limit, place) for name in names or [measure]]
 
 
 def parse_rules(kind: Kind, text: str) -> list[Rule]:
@@ -141,9 +141,9 @@ def parse_rules(kind: Kind, text: str) -> list[Rule]:
     >>> parse_rules("max-drop", "AP(rel=2)=0.01")
     [Rule(kind='max-drop', measure='AP(rel=2)', limit=0.01, where="--max-drop 'AP(rel=2)=0.01'")]
     """
-    where = f"--{kind} {shown(text)}"
+    place = f"--{kind} {shown(text)}"
     hint = f"Write --{kind} MEASURE=LIMIT, for example --{kind} nDCG@10={example_limit(kind)}."
-    return rules_of(kind, *name_and_number(text, where, hint), where)
+    return rules_of(kind, *name_and_number(text, place, hint), place)
 
 
 def merge_rules(first: Sequence[Rule], later: Sequence[Rule]) -> tuple[Rule, ...]:

@@ -84,4 +84,4 @@ def _check_complete(scores: Scores, rule: Rule) -> None:
     if is_of_labels and nulls:
         hint = "Evaluate again, or save scores as JSON or Parquet, which contain bounds if --unknown is bounds."
         what = f"{rule.measure} has no value for {plural(nulls, 'query')}, and these scores have no bounds"
-        raise KaratError(what, where=rule.where or None, hint=hint)
+        raise KaratError(what, place=rule.place or None, hint=hint)

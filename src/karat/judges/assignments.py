@@ -102,25 +102,25 @@ def documents_to_judge(
 
 def read_rubric(given: object) -> Task:
     """A rubric: a mapping with its name, question and scale, or the path of a JSON file with it."""
-    where = "the rubric"
+    place = "the rubric"
     if isinstance(given, str | os.PathLike):
         file = InputFile.of(given)
-        where, given = file.name, decode_json(file.read_all(), file.name, _RUBRIC_EXAMPLE)
+        place, given = file.name, decode_json(file.read_all(), file.name, _RUBRIC_EXAMPLE)
     if isinstance(given, Task):
         return given
     if not isinstance(given, Mapping):
-        raise KaratError(f"{shown(given)} is not a rubric", where=where, hint=_RUBRIC_EXAMPLE)
-    rubric = read_task(given, where)
+        raise KaratError(f"{shown(given)} is not a rubric", place=place, hint=_RUBRIC_EXAMPLE)
+    rubric = read_task(given, place)
     is_recipe = rubric.name in TASKS
     require(
-        not is_recipe, f"{rubric.name} is the name of a built-in task", "Give the rubric another name.", where=where
+        not is_recipe, f"{rubric.name} is the name of a built-in task", "Give the rubric another name.", place=place
     )
     try:
         rubric_measure(rubric.name)
     except KaratError:
         what = f"{shown(rubric.name)} cannot be the name of a rubric, because no measure can be written with it"
-        raise KaratError(what, where=where, hint="Give the rubric a name such as politeness.") from None
-    require(rubric.question, "the rubric has no question to ask", _RUBRIC_EXAMPLE, where=where)
+        raise KaratError(what, place=place, hint="Give the rubric a name such as politeness.") from None
+    require(rubric.question, "the rubric has no question to ask", _RUBRIC_EXAMPLE, place=place)
     return rubric
 
 

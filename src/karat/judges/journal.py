@@ -17,7 +17,7 @@ from karat.arguments import check_path, is_remote
 from karat.errors import KaratError, plural, printable, shown
 from karat.files.input_file import InputFile
 from karat.json_decoding import decode_json, decode_lines
-from karat.judges.record_index import HINT, Place, RecordIndex, is_judged_without_call, records_with_places
+from karat.judges.record_index import HINT, ByteRange, RecordIndex, is_judged_without_call, records_with_places
 from karat.judges.requests import ModelRequest, Record
 from karat.labels.records import FILE_LINE, Item, read_item, record_line
 from karat.labels.tasks import read_task
@@ -147,11 +147,11 @@ class VerdictFile:
             what = f"{self._missing:,} of {plural(self._looked_up, 'call')} {are} not in the file"
             what += f"; the first is {self._first_missing}" if self._first_missing else ""
             hint = "Judge without replay first, with the same results, model, prompts and settings."
-            raise KaratError(what, where=self.path, hint=hint)
+            raise KaratError(what, place=self.path, hint=hint)
         if self._unwritten:
             what = "all replies are in the file, but not all labels and items that follow from them"
             hint = "Judge once without replay: it asks nothing, and adds them."
-            raise KaratError(what, where=self.path, hint=hint)
+            raise KaratError(what, place=self.path, hint=hint)
 
     @property
     def has_replies(self) -> bool:
@@ -205,7 +205,7 @@ class VerdictFile:
         start = self._file.append(b"".join([self._before, *lines])) + len(self._before)
         self._before = b""
         for record, line in zip(records, lines, strict=True):
-            self._index.add(record, Place(start, start := start + len(line)))
+            self._index.add(record, ByteRange(start, start := start + len(line)))
         if time.monotonic() - self._last_sync > _SECONDS_BETWEEN_SYNCS:
             self._file.sync()
             self._last_sync = time.monotonic()
@@ -226,7 +226,7 @@ class VerdictFile:
                 if before.system == item.system:
                     what = f"{it} as a {before.type}, and now as a {item.type}"
                     hint = "Use another file, or name the system of the answers (system=, --system)."
-                raise KaratError(what, where=self.path, hint=hint)
+                raise KaratError(what, place=self.path, hint=hint)
 
     def _new(self, records: Sequence[Record]) -> list[Record]:
         """The records that the file does not have yet, or not any more."""
@@ -261,7 +261,7 @@ class VerdictFile:
                 latest.pop(item.id, None) if record.get("removed") else latest.update({item.id: item})
         return latest
 
-    def _records(self, places: Sequence[Place]) -> list[dict[str, Any]]:
+    def _records(self, places: Sequence[ByteRange]) -> list[dict[str, Any]]:
         found = []
         for start, end in places:
             self._reader.seek(start)
@@ -306,9 +306,9 @@ def print_what_is_kept() -> None:
 def _opened(path: str) -> BinaryIO:
     """A verdict file for reading; anything but a local file is an error."""
     if os.path.exists(path) and not os.path.isdir(path) and not os.path.isfile(path):
-        raise KaratError("this is not a regular file", where=path, hint="Write it to a file, and name the file.")
+        raise KaratError("this is not a regular file", place=path, hint="Write it to a file, and name the file.")
     if is_remote(path):
-        raise KaratError("remote verdict files are not read here", where=path, hint="Copy it to a local file.")
+        raise KaratError("remote verdict files are not read here", place=path, hint="Copy it to a local file.")
     InputFile.of(path).start(1)  # raises a good error if it cannot be read
     return open(path, "rb")
 

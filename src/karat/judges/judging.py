@@ -56,7 +56,7 @@ class Judging:
 
         if self.task == RELEVANCE:
             hint = "Evaluate runs with them: evaluate(truth, run, verdicts=...)."
-            raise KaratError("these are labels of documents, not of answers", where=self.path, hint=hint)
+            raise KaratError("these are labels of documents, not of answers", place=self.path, hint=hint)
         if system is None and len(self.systems) == 1:
             system = self.systems[0]
         if measures is None:
@@ -203,9 +203,9 @@ class Judge:
             return journal.models[0]
         if not journal.models:
             hint = "Judge without replay first."
-            raise KaratError("the file has no replies of a model", where=journal.path, hint=hint)
+            raise KaratError("the file has no replies of a model", place=journal.path, hint=hint)
         hint = f"Name the model whose replies are wanted: {enumeration(journal.models, 'or')}."
-        raise KaratError("the file has replies of several models", where=journal.path, hint=hint)
+        raise KaratError("the file has replies of several models", place=journal.path, hint=hint)
 
     def _notes(self) -> list[str]:
         notes = []

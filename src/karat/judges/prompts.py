@@ -52,11 +52,11 @@ def load_prompts(folder: str | os.PathLike[str] | None = None) -> dict[str, Prom
     if folder is None:
         return prompts
     if not os.path.isdir(folder):
-        raise KaratError("this is not a folder with prompts", where=os.fspath(folder))
+        raise KaratError("this is not a folder with prompts", place=os.fspath(folder))
     paths = sorted(Path(folder).glob("*.txt"))
     if not paths:
         files = ", ".join(f"{name}.txt" for name in NAMES)
-        raise KaratError("the folder has no prompts", where=os.fspath(folder), hint=f"A prompt is one of {files}.")
+        raise KaratError("the folder has no prompts", place=os.fspath(folder), hint=f"A prompt is one of {files}.")
     for path in paths:
         prompts[path.stem] = _own(path)
     return prompts
@@ -96,16 +96,16 @@ def _own(path: Path) -> Prompt:
     """A prompt of the user's own."""
     if path.stem not in NAMES:
         hint = f"{did_you_mean(path.stem, NAMES)} The prompts are {', '.join(NAMES)}.".strip()
-        raise KaratError(f"{path.name} is not the name of a prompt", where=os.fspath(path.parent), hint=hint)
+        raise KaratError(f"{path.name} is not the name of a prompt", place=os.fspath(path.parent), hint=hint)
     try:
         _, text = _parted(path.read_text("utf-8"))
     except UnicodeDecodeError:
-        raise KaratError("the prompt is not UTF-8", where=os.fspath(path), hint="Save the file as UTF-8.") from None
+        raise KaratError("the prompt is not UTF-8", place=os.fspath(path), hint="Save the file as UTF-8.") from None
     except OSError as error:
         what = f"the prompt cannot be read: {error.strerror}"
-        raise KaratError(what, where=os.fspath(path)) from None
+        raise KaratError(what, place=os.fspath(path)) from None
     if not text:
-        raise KaratError("the prompt is empty", where=os.fspath(path))
+        raise KaratError("the prompt is empty", place=os.fspath(path))
     built_in = _built_in(path.stem)
     return built_in if text == built_in.text else Prompt(path.stem, text_version(text), text)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.files.input_file import BOM
 from karat.files.kinds import PEEK, check_is_text
 from karat.json_decoding import decode_json, decode_lines
@@ -21,7 +21,7 @@ _LINES_AT_ONCE = 1_000
 _FREQUENT = ("verdict", "item", "call")
 
 
-class Place(NamedTuple):
+class ByteRange(NamedTuple):
     """The bytes of a file at which records begin and end."""
 
     start: int
@@ -43,10 +43,10 @@ class RecordIndex:
         self._failed: set[int] = set()
         self._items: dict[int, array[int]] = {}
         self._latest: dict[int, int] = {}
-        self._pending: list[tuple[Record, Place]] = []
+        self._pending: list[tuple[Record, ByteRange]] = []
         self._lacks_calls = False
 
-    def add(self, record: Record, place: Place) -> None:
+    def add(self, record: Record, place: ByteRange) -> None:
         """Add the next record of the file. Those of a call are added when the call comes, which is the last of them."""
         key = record.get("call")
         if record["record"] == "call":
@@ -59,7 +59,7 @@ class RecordIndex:
             self._end_pending()
             self._add_alone(record, place)
 
-    def end(self) -> list[Place]:
+    def end(self) -> list[ByteRange]:
         """Where the records of an unfinished call are, which a crash has left, after all of a file were added."""
         return self._without_call()
 
@@ -72,10 +72,10 @@ class RecordIndex:
         """Where a call with this key may be."""
         return self._calls.get(_hashed(key))
 
-    def items(self, query: str, system: str | None) -> list[Place]:
+    def items(self, query: str, system: str | None) -> list[ByteRange]:
         """Where items of a system are, or those of a question for all systems."""
         ends = self._items.get(_hashed(query, system), array("Q"))
-        return [Place(*ends[at : at + 2]) for at in range(0, len(ends), 2)]
+        return [ByteRange(*ends[at : at + 2]) for at in range(0, len(ends), 2)]
 
     def is_latest(self, record: Record) -> bool:
         """Whether the last record about the same thing is this one, which is not from a call."""
@@ -92,7 +92,7 @@ class RecordIndex:
             self._lacks_calls = True
             self._without_call()
 
-    def _without_call(self) -> list[Place]:
+    def _without_call(self) -> list[ByteRange]:
         """Add the last records without their call; if that was never finished, return their places instead."""
         pending, self._pending = self._pending, []
         are_calls_removed = self._lacks_calls and not self._calls  # all of them, by somebody
@@ -102,7 +102,7 @@ class RecordIndex:
             self._add_alone(record, place)
         return []
 
-    def _add_call(self, call: Record, place: Place) -> None:
+    def _add_call(self, call: Record, place: ByteRange) -> None:
         key, is_failed = _hashed(call.get("key")), call.get("state") == "failed"
         if self._pending and self._pending[0][0]["call"] == call.get("key"):
             for record, of_record in self._pending:
@@ -118,7 +118,7 @@ class RecordIndex:
         (self._failed.add if is_failed else self._failed.discard)(key)
         self.models.add(str(call.get("model")))
 
-    def _add_alone(self, record: Record, place: Place) -> None:
+    def _add_alone(self, record: Record, place: ByteRange) -> None:
         """Add a record that is not from a call, or not as the call gave it."""
         self._add_record(record, place)
         if is_judged_without_call(record):
@@ -126,7 +126,7 @@ class RecordIndex:
         else:
             self._latest.pop(_subject(record), None)
 
-    def _add_record(self, record: Record, place: Place) -> None:
+    def _add_record(self, record: Record, place: ByteRange) -> None:
         if record["record"] == "item":
             if record.get("system") is not None:
                 self.systems.add(str(record["system"]))
@@ -183,7 +183,7 @@ def _is_corrected(record: Record) -> bool:
     return record["record"] == "verdict" and _is_by_person(record)
 
 
-def records_with_places(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, Any] | None, Place]]:
+def records_with_places(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, Any] | None, ByteRange]]:
     """Each record of a verdict file with its place; None for a last line that was cut short."""
     check_is_text(file.read(PEEK), name, "labels are added to JSON lines in UTF-8, not compressed")
     file.seek(0)
@@ -191,7 +191,7 @@ def records_with_places(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, A
     while lines := list(islice(file, _LINES_AT_ONCE)):
         decoded = decode_lines(lines) or [None] * len(lines)
         for line, value in zip(lines, decoded, strict=True):
-            place, number = Place(end, end := end + len(line)), number + 1
+            place, number = ByteRange(end, end := end + len(line)), number + 1
             if type(value) is dict and value.get("record") in _FREQUENT:
                 is_first = False
                 yield value, place
@@ -206,15 +206,15 @@ def records_with_places(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, A
                     yield None, place
 
 
-def _record(text: bytes, where: str, *, is_first: bool) -> dict[str, Any]:
+def _record(text: bytes, place: Place | str, *, is_first: bool) -> dict[str, Any]:
     """A record with its kind, which the first one must name: other files are not added to by mistake."""
-    record = decode_json(text, where, HINT)
+    record = decode_json(text, place, HINT)
     if not isinstance(record, dict):
-        raise KaratError(f"{shown(record)} is not an object", where=where, hint=HINT)
-    kind = kind_of(record, where)
+        raise KaratError(f"{shown(record)} is not an object", place=place, hint=HINT)
+    kind = kind_of(record, place)
     if is_first and "record" not in record:
         hint = f"If it is one, put {FILE_LINE.decode().strip()} on its first line; otherwise use another file."
-        raise KaratError("this may not be a verdict file, as its first record has no kind", where=where, hint=hint)
+        raise KaratError("this may not be a verdict file, as its first record has no kind", place=place, hint=hint)
     if kind == "file":
-        check_version(record, where)
+        check_version(record, place)
     return {**record, "record": kind}

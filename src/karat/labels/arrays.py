@@ -135,7 +135,7 @@ class VerdictArrays:
         kind = np.where(task == task_at["support"], against.numbers(_kind), by_task[task])
         for at in np.flatnonzero(kind == _NOTHING_GIVEN)[:1].tolist():
             hint = 'Say what the item was compared with: "against": "context", or ["p1"] for passages.'
-            raise KaratError("a label of support is against nothing", where=self.records.place(rows[at]), hint=hint)
+            raise KaratError("a label of support is against nothing", place=self.records.place(rows[at]), hint=hint)
         passage = np.full(len(rows), -1)
         alone = np.flatnonzero(kind == single)
         name = against.numbers(lambda each: self.items.code(each[0]) if isinstance(each, tuple) else -1)
@@ -155,7 +155,7 @@ class VerdictArrays:
             at = self.items.position.get((query, name))
             if at is None or not self.items.is_passage(at):
                 what = f"the passage {shown(name)} of query {shown(query)} is unknown"
-                raise KaratError(what, where=self.records.place(row), hint="Add a record of the item, with its rank.")
+                raise KaratError(what, place=self.records.place(row), hint="Add a record of the item, with its rank.")
             yield at
 
     def _unknown_item(self, row: int) -> KaratError:
@@ -164,7 +164,7 @@ class VerdictArrays:
         known = [each for other, each in self.items.position if other == query] if hasattr(self, "items") else []
         hint = f"{did_you_mean(name, known)} Add a record of the item, or give the label the item's type.".strip()
         return KaratError(
-            f"the item {shown(name)} of query {shown(query)} is unknown", where=self.records.place(row), hint=hint
+            f"the item {shown(name)} of query {shown(query)} is unknown", place=self.records.place(row), hint=hint
         )
 
     def samples(self, *, people: bool, numbers: Sequence[int] | None = None) -> dict[int, Verdicts]:

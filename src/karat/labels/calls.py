@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from karat.arguments import as_count
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.labels.records import read_choice, read_id, read_text
 
 CallState = Literal["done", "failed", "reused"]
@@ -31,26 +31,26 @@ class Call(NamedTuple):
     reply_length: int = 0
 
 
-def read_call(record: Mapping[str, Any], where: str) -> Call:
+def read_call(record: Mapping[str, Any], place: Place | str) -> Call:
     """The call of a record; a wrong field is an error that names it. Only the key is required."""
     settings = record.get("settings")
     if settings is not None and not isinstance(settings, Mapping):
         hint = 'For example {"temperature": 0}.'
-        raise KaratError(f"the field settings is {shown(settings)}, not an object", where=where, hint=hint)
-    model, prompt, reply, error = (read_text(record, name, where) for name in ("model", "prompt", "reply", "error"))
-    tokens_in, tokens_out, _ = (_count(record, name, where) for name in ("tokens_in", "tokens_out", "verdicts"))
-    state = read_choice(record, "state", get_args(CallState), where) or "done"
-    call = Call(read_id(record, "key", where), model, prompt, state, tokens_in, tokens_out)
+        raise KaratError(f"the field settings is {shown(settings)}, not an object", place=place, hint=hint)
+    model, prompt, reply, error = (read_text(record, name, place) for name in ("model", "prompt", "reply", "error"))
+    tokens_in, tokens_out, _ = (_count(record, name, place) for name in ("tokens_in", "tokens_out", "verdicts"))
+    state = read_choice(record, "state", get_args(CallState), place) or "done"
+    call = Call(read_id(record, "key", place), model, prompt, state, tokens_in, tokens_out)
     if state == "failed" and reply is not None:
         call = call._replace(reply_start=reply[:_REPLY_START], reply_length=len(reply))
     return call._replace(error=error)
 
 
-def _count(record: Mapping[str, Any], field: str, where: str) -> int | None:
+def _count(record: Mapping[str, Any], field: str, place: Place | str) -> int | None:
     value = record.get(field)
     number = as_count(value, 0)
     if number is None and value is not None:
-        raise KaratError(f"the field {field} is {shown(value)}, not a whole number from 0", where=where)
+        raise KaratError(f"the field {field} is {shown(value)}, not a whole number from 0", place=place)
     return number
 
 

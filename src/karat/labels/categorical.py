@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 Other = TypeVar("Other")
 _TEXT = (str, type(None))
 
-Place = Callable[[int], str]
+PlaceOf = Callable[[int], str]
 """the place of a row, for errors"""
 
 
@@ -89,7 +89,7 @@ class CategoricalBuilder(Generic[Value]):
         """by value, and by texts that stand for one"""
         self._codes = array("i")
 
-    def add(self, given: Sequence[Any], place: Place, check: Callable[[list[Any], Place], Iterable[Value]]) -> None:
+    def add(self, given: Sequence[Any], place: PlaceOf, check: Callable[[list[Any], PlaceOf], Iterable[Value]]) -> None:
         """Add rows. `check` returns the values that something given stands for, and is called with what is new."""
         if given and type(given[0]) in _TEXT and given.count(given[0]) == len(given):
             self._codes.extend(self._codes_of(given[:1], place, check) * len(given))  # one system or author
@@ -97,7 +97,7 @@ class CategoricalBuilder(Generic[Value]):
             self._codes.extend(self._codes_of(given, place, check))
 
     def _codes_of(
-        self, given: Sequence[Any], place: Place, check: Callable[[list[Any], Place], Iterable[Value]]
+        self, given: Sequence[Any], place: PlaceOf, check: Callable[[list[Any], PlaceOf], Iterable[Value]]
     ) -> array[int]:
         try:
             codes: list[Any] = list(map(self._code_of.get, given))

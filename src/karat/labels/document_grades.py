@@ -34,7 +34,7 @@ def document_grades(records: VerdictRecords, by: str | None = None) -> DocumentG
     rows = np.flatnonzero(records.about_documents())
     if not len(rows):
         hint = "`karat judge TRUTH RUN... --task relevance` grades documents; labels of answers are for results."
-        raise KaratError("no label is about a document", where=records.name, hint=hint)
+        raise KaratError("no label is about a document", place=records.name, hint=hint)
     authors = choose_authors(records.labels.by.take(rows).counts(), by, records.name)
     chosen = chosen_labels(records, authors, label_status(records), of_documents=True)
     task = records.tasks["relevance"]

@@ -90,7 +90,7 @@ class EvaluatedItems:
             for item in extracted.get(response.query, ()):
                 if (item.query, item.id) in items:
                     what = f"the {item.type} {shown(item.id)} of query {shown(item.query)} has the id of a passage"
-                    raise KaratError(what, where=item.where, hint="Give it another id in the verdict file.")
+                    raise KaratError(what, place=item.place, hint="Give it another id in the verdict file.")
         gone = keys_of_other_answers(labelled, items)
         for response in responses:
             of_query = {(item.query, item.id): item for item in extracted.get(response.query, ())}

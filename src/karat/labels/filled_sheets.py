@@ -10,7 +10,7 @@ from io import StringIO
 from itertools import islice
 from typing import Any
 
-from karat.errors import KaratError, did_you_mean, enumeration, first_few, plural, shown
+from karat.errors import KaratError, Place, did_you_mean, enumeration, first_few, plural, shown
 from karat.files.delimited_text import SEPARATORS, row_error
 from karat.files.input_file import InputFile
 from karat.json_decoding import decode_json
@@ -31,10 +31,10 @@ _SAVE_AS_UTF8 = 'In Excel, save it as "CSV UTF-8 (Comma delimited)".'
 class SheetError(KaratError):
     """The errors of a sheet: their `number`, and the first twenty of them."""
 
-    def __init__(self, errors: Sequence[KaratError], where: str) -> None:
+    def __init__(self, errors: Sequence[KaratError], place: Place | str) -> None:
         self.errors, self.number = tuple(errors[:_MOST_ERRORS]), len(errors)
         more = f" {plural(self.number - 1, 'other error')} in this sheet." if self.number > 1 else ""
-        super().__init__(errors[0].what, where=errors[0].where or where, hint=f"{errors[0].hint or ''}{more}".strip())
+        super().__init__(errors[0].what, place=errors[0].place or place, hint=f"{errors[0].hint or ''}{more}".strip())
 
 
 class _ChangedTextError(KaratError):
@@ -73,7 +73,7 @@ def read_filled_sheet(source: Any, by: str = "human") -> FilledSheet:
         try:
             read_verdict_records(records)  # what cannot be read must not be written
         except KaratError as error:
-            raise KaratError(error.what, where=file.name, hint=error.hint) from None
+            raise KaratError(error.what, place=file.name, hint=error.hint) from None
     if not is_utf8:
         reader.sheet.notes.append(f"{file.name} is not UTF-8, so it was read as Windows-1252")
     return reader.sheet
@@ -101,7 +101,7 @@ def _decoded(file: InputFile) -> tuple[str, bool]:
             return data.decode("cp1252"), False
         except UnicodeDecodeError:
             what = "the file is neither UTF-8 nor Windows-1252"
-            raise KaratError(what, where=file.name, hint=_SAVE_AS_UTF8) from None
+            raise KaratError(what, place=file.name, hint=_SAVE_AS_UTF8) from None
 
 
 class _SheetReader:
@@ -124,17 +124,17 @@ class _SheetReader:
                 if isinstance(error, _ChangedTextError) and not self.is_utf8:
                     lost_characters = True
                 else:
-                    self.errors.append(KaratError(error.what, where=f"{self.sheet.name}, {place}", hint=error.hint))
+                    self.errors.append(KaratError(error.what, place=f"{self.sheet.name}, {place}", hint=error.hint))
         if lost_characters:
             what = "characters were lost when the sheet was saved as Windows-1252"
-            self.errors.insert(0, KaratError(what, where=self.sheet.name, hint=_SAVE_AS_UTF8))
+            self.errors.insert(0, KaratError(what, place=self.sheet.name, hint=_SAVE_AS_UTF8))
         if not self.places and not self.errors:
-            raise KaratError("the sheet has no rows", where=self.sheet.name, hint=_AS_WRITTEN)
+            raise KaratError("the sheet has no rows", place=self.sheet.name, hint=_AS_WRITTEN)
         if self.sheet_id is not None and (number := self.sheet_id[1] - len(self.places)) > 0:
             rows = (str(row) for row in range(1, self.sheet_id[1] + 1) if row not in self.places)
             what = f"{plural(number, 'row')} of {self.sheet_id[1]:,} not found: {first_few(list(islice(rows, 4)))}"
             hint = "Keep all rows; one without a label is not labelled yet."
-            self.errors.append(KaratError(what, where=self.sheet.name, hint=hint))
+            self.errors.append(KaratError(what, place=self.sheet.name, hint=hint))
 
     def _rows(self, text: str) -> Iterator[tuple[str, dict[str, str]]]:
         """The cells of each row by column, with the number that a spreadsheet gives the row."""
@@ -151,7 +151,7 @@ class _SheetReader:
                 elif any(map(str.strip, cells[len(header) :])):
                     what = f"{plural(len(cells), 'column')}, but the header has {len(header)}"
                     hint = "Put a cell that contains a separator in quotation marks."
-                    self.errors.append(KaratError(what, where=f"{self.sheet.name}, row {number}", hint=hint))
+                    self.errors.append(KaratError(what, place=f"{self.sheet.name}, row {number}", hint=hint))
                 else:
                     yield f"row {number}", dict(zip(header, [*cells, *[""] * len(header)], strict=False))
         except csv.Error as error:
@@ -168,13 +168,13 @@ class _SheetReader:
             if len(missing) > 1 and not twice:
                 what = f"there are no columns {enumeration([shown(name) for name in missing], 'and')}"
             hint = f"{_renamed(missing, others)} Columns of a sheet are {', '.join(COLUMNS)}.".strip()
-            raise KaratError(what, where=self.sheet.name, hint=hint)
+            raise KaratError(what, place=self.sheet.name, hint=hint)
         if others := [name for name in names if name and name not in COLUMNS]:
             listed = first_few([shown(name) for name in others])
             self.sheet.notes.append(f"{self.sheet.name}: {plural(len(others), 'other column')} ignored ({listed})")
         return names
 
-    def _read_row(self, place: str, cells: Mapping[str, str]) -> None:
+    def _read_row(self, place: Place | str, cells: Mapping[str, str]) -> None:
         number = _ROW.match(cells.get("row", ""))
         try:
             record = _record(cells["record"])
@@ -186,11 +186,11 @@ class _SheetReader:
             if row in self.places:
                 what = f"this row is the same as {self.places[row]}: both are row {row} of the sheet"
                 raise KaratError(what, hint="Keep one of them.")
-            self.places[row] = place
+            self.places[row] = str(place)
             self._read_label(record, cells)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if number and len(number[1]) < 9:
-                self.places.setdefault(int(number[1]), place)
+                self.places.setdefault(int(number[1]), str(place))
             if isinstance(error, KaratError):
                 raise
             raise KaratError("the cell in the column record was changed", hint=_AS_WRITTEN) from None

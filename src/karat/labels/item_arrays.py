@@ -78,7 +78,7 @@ class ItemArrays:
             names, item = self._keys, self.item[order[at + 1]]
             (query, first), (_, second) = names[order[at]], names[order[at + 1]]
             what = f"the passages {shown(first)} and {shown(second)} of query {shown(query)} have the same rank"
-            raise KaratError(what, where=item.where if item else None, hint="Ranks are 1, 2, 3, ….")
+            raise KaratError(what, place=item.place if item else None, hint="Ranks are 1, 2, 3, ….")
         rank[order] = place_in_query(self.query[order])
         return rank
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from karat.arguments import as_count
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, Place, did_you_mean, shown
 from karat.judged import Bools, Ints
-from karat.labels.categorical import Categorical, CategoricalBuilder, Place
+from karat.labels.categorical import Categorical, CategoricalBuilder, PlaceOf
 from karat.labels.records import LARGEST
 from karat.labels.tasks import Task, UnknownTaskError
 
@@ -98,7 +98,9 @@ class LabelColumnsBuilder:
     def __len__(self) -> int:
         return len(self._line)
 
-    def add(self, rows: Sequence[Mapping[str, Any]], lines: list[int], tasks: Mapping[str, Task], place: Place) -> None:
+    def add(
+        self, rows: Sequence[Mapping[str, Any]], lines: list[int], tasks: Mapping[str, Task], place: PlaceOf
+    ) -> None:
         """Add the labels of records."""
         column = _columns(rows)
         self._query.add(column("query"), place, partial(_ids, "query"))
@@ -151,18 +153,18 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Callable[[str], list[Any]]:
     return lambda name: [row.get(name) for row in rows]
 
 
-def _ids(field: str, values: list[Any], place: Place) -> list[Any]:
+def _ids(field: str, values: list[Any], place: PlaceOf) -> list[Any]:
     """Ids as texts; only a system may be missing."""
     if not all_text(values):
         for at, value in enumerate(values):
             if value is None and field != "system":
-                raise KaratError(f"the field {field} is missing", where=place(at))
+                raise KaratError(f"the field {field} is missing", place=place(at))
         values = [
             value if value is None else identifier(value, f"{place(at)}, {field}") for at, value in enumerate(values)
         ]
     distinct = set(values)
     if "" in distinct:
-        raise KaratError(f"the field {field} is empty", where=place(values.index("")))
+        raise KaratError(f"the field {field} is empty", place=place(values.index("")))
     try:
         reject_lone_surrogates(distinct - {None}, "")
     except KaratError:
@@ -171,7 +173,7 @@ def _ids(field: str, values: list[Any], place: Place) -> list[Any]:
     return values
 
 
-def _known_tasks(tasks: Mapping[str, Task], values: list[Any], place: Place) -> list[str]:
+def _known_tasks(tasks: Mapping[str, Task], values: list[Any], place: PlaceOf) -> list[str]:
     """The tasks of labels; an unknown one is an error."""
     try:
         if set(values) <= tasks.keys():
@@ -185,7 +187,7 @@ def _known_tasks(tasks: Mapping[str, Task], values: list[Any], place: Place) -> 
     return values
 
 
-def _against(values: list[Any], place: Place) -> list[Against]:
+def _against(values: list[Any], place: PlaceOf) -> list[Against]:
     """What labels are against: several passages are a tuple of distinct ids, in order of their names."""
     known: dict[Any, Against] = {None: None, **{word: word for word in _AGAINST}}
     # 1 and True are equal, but True is not an id.
@@ -209,20 +211,20 @@ def _first_of_each(keys: list[Any]) -> Iterable[int]:
     return sorted(first.values())
 
 
-def _passages(value: object, where: str) -> tuple[str, ...]:
+def _passages(value: object, place: Place | str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not value:
-        raise _wrong_against(value, where)
-    return tuple(sorted({identifier(each, f"{where}, against") for each in value}))
+        raise _wrong_against(value, place)
+    return tuple(sorted({identifier(each, f"{place}, against") for each in value}))
 
 
-def _wrong_against(value: object, where: str) -> KaratError:
+def _wrong_against(value: object, place: Place | str) -> KaratError:
     hint = f'It is one of {", ".join(_AGAINST)}, or a list of passages such as ["p1"].'
     if isinstance(value, str):
         hint = f"{did_you_mean(value, _AGAINST)} {hint}".strip()
-    return KaratError(f"the field against is {shown(value)}", where=where, hint=hint)
+    return KaratError(f"the field against is {shown(value)}", place=place, hint=hint)
 
 
-def _task_labels(tasks: Mapping[str, Task], values: list[Any], place: Place) -> list[_TaskLabel]:
+def _task_labels(tasks: Mapping[str, Task], values: list[Any], place: PlaceOf) -> list[_TaskLabel]:
     """Each label as it is spelled on the scale of its task; each distinct label is checked once."""
     keys = [(value, type(value[1])) for value in values]  # 1 and True are equal, but True is not a label
     known: dict[Any, _TaskLabel] = {}
@@ -231,39 +233,39 @@ def _task_labels(tasks: Mapping[str, Task], values: list[Any], place: Place) -> 
         try:
             known[keys[at]] = _TaskLabel(task, *_label(tasks[task], label, state, place(at)))
         except TypeError:  # a list or an object
-            raise KaratError(f"the label {shown(label)} is not a text", where=place(at)) from None
+            raise KaratError(f"the label {shown(label)} is not a text", place=place(at)) from None
     return list(map(known.__getitem__, keys))
 
 
-def _label(task: Task, label: object, state: object, where: str) -> tuple[str | None, str]:
+def _label(task: Task, label: object, state: object, place: Place | str) -> tuple[str | None, str]:
     if state is None:
         state = "labelled"
     if not isinstance(state, str) or state not in _STATES:
         hint = f"{did_you_mean(state, _STATES)} It is one of {', '.join(_STATES)}.".strip()
-        raise KaratError(f"the state is {shown(state)}", where=where, hint=hint)
+        raise KaratError(f"the state is {shown(state)}", place=place, hint=hint)
     if state == "labelled":
         if label is None:
             hint = 'If it could not be labelled, write "state": "failed".'
-            raise KaratError("the label is missing", where=where, hint=hint)
-        return task.label(label, where), state
+            raise KaratError("the label is missing", place=place, hint=hint)
+        return task.label(label, place), state
     if label is not None:
         what = f"the state is {state}, but the label is {shown(label)}"
-        raise KaratError(what, where=where, hint=f"A label that is {state} has the label null.")
+        raise KaratError(what, place=place, hint=f"A label that is {state} has the label null.")
     return None, state
 
 
-def _samples(values: list[Any], place: Place) -> array[int]:
+def _samples(values: list[Any], place: PlaceOf) -> array[int]:
     if values.count(None) == len(values):
         return array("q", [0]) * len(values)
     samples = [0 if value is None else as_count(value, 0, LARGEST) for value in values]
     if None in samples:
         at = samples.index(None)
-        raise KaratError(f"the sample {shown(values[at])} is not a whole number from 0 to {LARGEST:,}", where=place(at))
+        raise KaratError(f"the sample {shown(values[at])} is not a whole number from 0 to {LARGEST:,}", place=place(at))
     return array("q", samples)  # type: ignore[arg-type]  # none of them is None
 
 
-def _texts(field: str, values: list[Any], place: Place) -> list[str | None]:
+def _texts(field: str, values: list[Any], place: PlaceOf) -> list[str | None]:
     if values.count(None) < len(values) and not set(map(type, values)) <= {str, type(None)}:
         at = next(at for at, value in enumerate(values) if not isinstance(value, str | None))
-        raise KaratError(f"the field {field} is {shown(values[at])}, not a text", where=place(at))
+        raise KaratError(f"the field {field} is {shown(values[at])}, not a text", place=place(at))
     return values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 
-from karat.errors import KaratError, enumeration, plural
+from karat.errors import KaratError, Place, enumeration, plural
 from karat.labels.failed_labels import FailedLabels
 from karat.labels.label_facts import LabelFacts, LabelKind
 from karat.labels.recipes import RECIPES
@@ -73,14 +73,14 @@ def task_measures(facts: LabelFacts, task: str) -> list[str]:
     return _labelled(facts, measures_of(task))
 
 
-def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], where: str) -> list[str]:
+def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], place: Place | str) -> list[str]:
     """The measures whose labels are there, for at least one query; `failed` are labels that failed, for errors."""
     found = _labelled(facts, (*_DEFAULT, *_rubrics(facts)))
     if not found and facts.has_citations:
         return ["CitationValid"]
     if not found and not _first(facts) and facts.has_documents:
         hint = "They are for runs: evaluate(truth, run, verdicts=...), or karat evaluate TRUTH RUN --verdicts FILE."
-        raise KaratError("all labels are about documents, and none about answers", where=where, hint=hint)
+        raise KaratError("all labels are about documents, and none about answers", place=place, hint=hint)
     if not found:
         hint = f"{_unused(facts, failed)}`karat measures` lists all measures."
         raise KaratError("no measure can be computed from these labels", hint=hint)
@@ -101,7 +101,9 @@ def _labelled(facts: LabelFacts, names: Sequence[str]) -> list[str]:
     return [name for name in found if name != "Faithfulness(unit=sentences)" or "Faithfulness" not in found]
 
 
-def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, where: str) -> None:
+def check_labels(
+    facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, place: Place | str
+) -> None:
     """Refuse a measure for which no query has any label, and say what to do; `failed` are labels that failed."""
     for measure in measures:
         if not labelled_samples(measure, facts):
@@ -110,7 +112,7 @@ def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures
             forms = [str(form) for form in _forms(measure, facts) if labelled_samples(form, facts)]
             suffice = f"The labels that are there suffice for {enumeration(forms, 'and')}."
             hint = f"{_unused(facts, failed)}{suffice if forms else _how_to_label(relation)}"
-            raise KaratError(f"{what}, and there are none", where=where, hint=hint)
+            raise KaratError(f"{what}, and there are none", place=place, hint=hint)
 
 
 def _forms(measure: Measure, facts: LabelFacts) -> Iterator[Measure]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from karat.arguments import is_list_like
-from karat.errors import KaratError, first_few, shown
+from karat.errors import KaratError, Place, first_few, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.part_files import check_files
 from karat.judged import Bools
@@ -144,9 +144,9 @@ def records_in(source: Any) -> Iterator[Mapping[str, Any]]:
     return chain.from_iterable(rows for _, rows in _rows(source))
 
 
-def no_verdicts(where: str) -> KaratError:
+def no_verdicts(place: Place | str) -> KaratError:
     """The error for a source without records."""
-    return KaratError("no verdicts found", where=where, hint=_HINT)
+    return KaratError("no verdicts found", place=place, hint=_HINT)
 
 
 def _are_files(source: object) -> bool:
@@ -190,7 +190,11 @@ def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: A
             _add(records, labels, records.sources[-1], numbers, rows)
     except KaratError as error:
         last = max((number for number, line in file.lines() if line.strip()), default=0) if _has_lines(file) else 0
-        if last < 2 or error.where != f"{file.name}:{last}" or not error.what.startswith(("not JSON", "not UTF-8")):
+        if (
+            last < 2
+            or str(error.place) != f"{file.name}:{last}"
+            or not error.what.startswith(("not JSON", "not UTF-8"))
+        ):
             check_files(file)
             raise
         records.notes.append(f"{file.name}:{last}: the last line is cut short and was left out")
@@ -228,20 +232,20 @@ def _add(
     is_verdict = [row.get("record") == "verdict" and "type" not in row for row in rows]
     others = [at for at, is_plain in enumerate(is_verdict) if not is_plain]
     for at in others:
-        row, where = rows[at], _place(source, lines[at])
-        kind = kind_of(row, where)
+        row, place = rows[at], _place(source, lines[at])
+        kind = kind_of(row, place)
         if kind == "verdict":
             is_verdict[at] = True
             if row.get("type") is not None:
-                _add_item(records, read_item(row, where, "item"), declared=False)
+                _add_item(records, read_item(row, place, "item"), declared=False)
         elif kind == "item":
-            _add_item(records, read_item(row, where))
+            _add_item(records, read_item(row, place))
         elif kind == "task":
-            _add_task(records, read_task(row, where), where)
+            _add_task(records, read_task(row, place), place)
         elif kind == "call":
-            records.calls.append(read_call(row, where))
+            records.calls.append(read_call(row, place))
         else:
-            check_version(row, where)
+            check_version(row, place)
     lines = list(compress(lines, is_verdict))
     labels.add(list(compress(rows, is_verdict)), lines, records.tasks, lambda at: _place(source, lines[at]))
 
@@ -251,13 +255,13 @@ def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> 
     key = item.query, item.system, item.id
     known = records.items.get(key) or (None if item.system else records.documents.get((item.query, item.id)))
     if known is not None and (known.type == "document") != (item.type == "document"):
-        what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.where}"
+        what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.place}"
         hint = "Name the system of passages, or keep the labels of documents in a file of their own."
-        raise KaratError(f"{what}, but a {item.type} here", where=item.where, hint=hint)
+        raise KaratError(f"{what}, but a {item.type} here", place=item.place, hint=hint)
     if known is not None and not declared:
         if known.type != item.type or (item.of and known.of != item.of):
-            what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.where}"
-            raise KaratError(f"{what}, but a {item.type} here", where=item.where)
+            what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.place}"
+            raise KaratError(f"{what}, but a {item.type} here", place=item.place)
         return
     if item.type == "document":
         records.documents[item.query, item.id] = item
@@ -269,8 +273,8 @@ def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> 
         records.removed.pop(key, None)
 
 
-def _add_task(records: VerdictRecords, task: Task, where: str) -> None:
-    task.check_same_scale(records.tasks.get(task.name), where)
+def _add_task(records: VerdictRecords, task: Task, place: Place | str) -> None:
+    task.check_same_scale(records.tasks.get(task.name), place)
     records.tasks[task.name] = task
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from karat.arguments import as_count
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, Place, did_you_mean, shown
 from karat.verdicts import ItemSet
 
 VERSION = 1
@@ -45,7 +45,7 @@ class Item(NamedTuple):
     cites: tuple[str, ...] = ()
     importance: str | None = None
     digest: str | None = None
-    where: str = ""
+    place: Place | str = ""
     removed: bool = False
     """whether the record says that there is no such item any more"""
     of_digest: str | None = None
@@ -112,11 +112,11 @@ def record_line(record: Mapping[str, Any]) -> bytes:
         return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 
-def check_version(record: Mapping[str, Any], where: str) -> None:
+def check_version(record: Mapping[str, Any], place: Place | str) -> None:
     """Raise an error if the record of a file names another version of the format."""
     if record.get("version") != VERSION or record["version"] is True:
         what = f"this is version {shown(record.get('version'))} of the verdict file"
-        raise KaratError(what, where=where, hint=f"This version of karat reads version {VERSION}.")
+        raise KaratError(what, place=place, hint=f"This version of karat reads version {VERSION}.")
 
 
 def joint_digest(digests: Iterable[str | None]) -> str | None:
@@ -131,88 +131,88 @@ def joint_digest(digests: Iterable[str | None]) -> str | None:
     return known[0] if len(known) == 1 else text_digest("\n".join(known))
 
 
-def kind_of(record: Mapping[str, Any], where: str) -> str:
+def kind_of(record: Mapping[str, Any], place: Place | str) -> str:
     """The kind of a record; without the field `record`, it follows from the other fields."""
     kind = record.get("record")
     if kind is None:
         kind = "verdict" if "label" in record or "state" in record else "task" if "scale" in record else "item"
         if kind == "item" and "type" not in record:
             hint = "An item has a type, and a verdict has a label. Fields of results are not read here."
-            raise KaratError("this is not a record of a verdict file", where=where, hint=hint)
+            raise KaratError("this is not a record of a verdict file", place=place, hint=hint)
     if not isinstance(kind, str) or kind not in _KINDS:
         hint = f"{did_you_mean(kind, _KINDS)} The kinds are {', '.join(_KINDS)}.".strip()
-        raise KaratError(f"{shown(kind)} is not a kind of record", where=where, hint=hint)
+        raise KaratError(f"{shown(kind)} is not a kind of record", place=place, hint=hint)
     return kind
 
 
-def read_item(record: Mapping[str, Any], where: str, id_field: str = "id") -> Item:
+def read_item(record: Mapping[str, Any], place: Place | str, id_field: str = "id") -> Item:
     """The item of a record; a wrong field is an error that names it."""
-    query, name = read_id(record, "query", where), read_id(record, id_field, where)
-    kind = read_choice(record, "type", _TYPES, where)
+    query, name = read_id(record, "query", place), read_id(record, id_field, place)
+    kind = read_choice(record, "type", _TYPES, place)
     if kind is None:
         hint = f"The types are {', '.join(_TYPES)}."
-        raise KaratError("the item has no type", where=where, hint=hint)
-    of, importance = read_choice(record, "of", _OF, where), read_choice(record, "importance", _IMPORTANCE, where)
+        raise KaratError("the item has no type", place=place, hint=hint)
+    of, importance = read_choice(record, "of", _OF, place), read_choice(record, "importance", _IMPORTANCE, place)
     if name in IMPLIED and kind not in ("answer", "document"):
         hint = f"These ids have a meaning of their own: {', '.join(IMPLIED)}."
-        raise KaratError(f"the id of a {kind} is {shown(name)}", where=where, hint=hint)
+        raise KaratError(f"the id of a {kind} is {shown(name)}", place=place, hint=hint)
     if kind == "answer" and (name not in _OF or of not in (None, name)):
         what = f"an item of the type answer has the id {shown(name)}" + (f", but is of {of}" if name in _OF else "")
-        raise KaratError(what, where=where, hint="The answer has the id answer, and the gold answer has the id gold.")
-    system = None if record.get("system") is None else read_id(record, "system", where)
+        raise KaratError(what, place=place, hint="The answer has the id answer, and the gold answer has the id gold.")
+    system = None if record.get("system") is None else read_id(record, "system", place)
     if kind == "document" and system is not None:
         hint = "A document belongs to the collection, whatever the system: leave the system out. A passage has one."
-        raise KaratError(f"the document {shown(name)} has the system {shown(system)}", where=where, hint=hint)
+        raise KaratError(f"the document {shown(name)} has the system {shown(system)}", place=place, hint=hint)
     rank, given = None, record.get("rank")
     if given is not None and (rank := as_count(given, 1, LARGEST)) is None:
-        raise KaratError(f"the rank {shown(given)} is not a whole number from 1 to {LARGEST:,}", where=where)
+        raise KaratError(f"the rank {shown(given)} is not a whole number from 1 to {LARGEST:,}", place=place)
     if kind == "passage" and rank is None:
-        raise KaratError(f"the passage {shown(name)} has no rank", where=where, hint="The first passage has rank 1.")
-    text, digest, of_digest = (read_text(record, field, where) for field in ("text", "digest", "of_digest"))
-    cites, removed = _cites(record.get("cites"), where), record.get("removed")
+        raise KaratError(f"the passage {shown(name)} has no rank", place=place, hint="The first passage has rank 1.")
+    text, digest, of_digest = (read_text(record, field, place) for field in ("text", "digest", "of_digest"))
+    cites, removed = _cites(record.get("cites"), place), record.get("removed")
     if removed is not None and not isinstance(removed, bool):
-        raise KaratError(f"the field removed is {shown(removed)}, neither true nor false", where=where)
+        raise KaratError(f"the field removed is {shown(removed)}, neither true nor false", place=place)
     if removed and kind == "document":
-        raise KaratError("a document cannot be removed", where=where, hint="It belongs to the collection.")
-    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, where, bool(removed), of_digest)  # type: ignore[arg-type]  # just checked
+        raise KaratError("a document cannot be removed", place=place, hint="It belongs to the collection.")
+    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, place, bool(removed), of_digest)  # type: ignore[arg-type]  # just checked
 
 
-def read_id(record: Mapping[str, Any], field: str, where: str) -> str:
+def read_id(record: Mapping[str, Any], field: str, place: Place | str) -> str:
     """A field that must be an id: a text that is not empty, or a number."""
     value = record.get(field)
     if type(value) is str and value:
         if not value.isascii():
-            reject_lone_surrogates([value], where)
+            reject_lone_surrogates([value], place)
         return value
     if value is None or value == "":
-        raise KaratError(f"the field {field} is {'missing' if value is None else 'empty'}", where=where)
-    return identifier(value, f"{where}, {field}")
+        raise KaratError(f"the field {field} is {'missing' if value is None else 'empty'}", place=place)
+    return identifier(value, f"{place}, {field}")
 
 
-def read_text(record: Mapping[str, Any], field: str, where: str) -> str | None:
+def read_text(record: Mapping[str, Any], field: str, place: Place | str) -> str | None:
     """A field that must be a text, if there is one."""
     value = record.get(field)
     if value is not None and not isinstance(value, str):
-        raise KaratError(f"the field {field} is {shown(value)}, not a text", where=where)
+        raise KaratError(f"the field {field} is {shown(value)}, not a text", place=place)
     return value
 
 
-def read_choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...], where: str) -> str | None:
+def read_choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...], place: Place | str) -> str | None:
     """A field that must be one of a few words, if there is one."""
     value = record.get(field)
     if value is None or (type(value) is str and value in choices):
         return value
     hint = f"{did_you_mean(value, choices)} It is one of {', '.join(choices)}.".strip()
-    raise KaratError(f"the field {field} is {shown(value)}", where=where, hint=hint)
+    raise KaratError(f"the field {field} is {shown(value)}", place=place, hint=hint)
 
 
-def _cites(value: object, where: str) -> tuple[str, ...]:
+def _cites(value: object, place: Place | str) -> tuple[str, ...]:
     """The passages that a sentence cites; one that is cited twice counts once."""
     if value is None:
         return ()
     if not isinstance(value, list | tuple):
         what = f"the field cites is {shown(value)}, not a list of passages"
-        raise KaratError(what, where=where, hint='For example ["p1", "p3"].')
-    cites = tuple(dict.fromkeys(identifier(each, f"{where}, cites") for each in value))
-    reject_lone_surrogates(cites, where)
+        raise KaratError(what, place=place, hint='For example ["p1", "p3"].')
+    cites = tuple(dict.fromkeys(identifier(each, f"{place}, cites") for each in value))
+    reject_lone_surrogates(cites, place)
     return cites

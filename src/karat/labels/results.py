@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any
 
 from karat.documents.fields import as_text, document_field
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.labels.citations import cited_passages, find_citations
 from karat.labels.records import IMPLIED
 from karat.labels.responses import Passage, Response, Responses, Sentence, has_text
@@ -81,7 +81,7 @@ def _of_one_run(responses: Responses, name: str) -> Responses:
     if len(responses.systems) > 1:
         hint = "Write the responses of each run to a file of its own."
         runs = ", ".join(map(str, responses.systems))
-        raise KaratError(f"this file has responses of several runs: {runs}", where=name, hint=hint)
+        raise KaratError(f"this file has responses of several runs: {runs}", place=name, hint=hint)
     return responses
 
 
@@ -154,26 +154,26 @@ def _are_ids(retrieved: Iterable[Any]) -> bool:
     return has_strings
 
 
-def _documents(retrieved: Any, where: str, strings_are_ids: bool) -> Iterator[tuple[str | None, str | None]]:
+def _documents(retrieved: Any, place: Place | str, strings_are_ids: bool) -> Iterator[tuple[str | None, str | None]]:
     """The id and the text of each document by rank, as far as they are known."""
     if isinstance(retrieved, Mapping):
-        scores = [(score, as_text(doc, "id", where)) for doc, score in retrieved.items()]
+        scores = [(score, as_text(doc, "id", place)) for doc, score in retrieved.items()]
         yield from ((doc, None) for _, doc in sorted(scores, reverse=True))
         return
     for at, document in enumerate(retrieved):
-        place = f"{where}, passage {at + 1}"
+        of_passage = f"{place}, passage {at + 1}"
         if isinstance(document, str):
             yield (document, None) if strings_are_ids else (None, document)
         elif isinstance(document, int):
-            yield as_text(document, "id", place), None
+            yield as_text(document, "id", of_passage), None
         elif isinstance(document, list | tuple):
             hint = "Write each passage as a text, or as an object with an id and a content."
-            raise KaratError("a span of a document has no text that could be labelled", where=place, hint=hint)
+            raise KaratError("a span of a document has no text that could be labelled", place=of_passage, hint=hint)
         else:
             name, content = document_field(document, "id"), document_field(document, "content")
             yield (
-                None if name is None else as_text(name, "id", place) or None,
-                None if content is None else as_text(content, "content", place),
+                None if name is None else as_text(name, "id", of_passage) or None,
+                None if content is None else as_text(content, "content", of_passage),
             )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from karat.arguments import check_text
-from karat.errors import KaratError, did_you_mean, enumeration, plural, safe_line, shown
+from karat.errors import KaratError, Place, did_you_mean, enumeration, plural, safe_line, shown
 from karat.judged import Ints
 from karat.labels.arrays import VerdictArrays
 from karat.labels.evaluated_items import EvaluatedItems, Fit
@@ -54,7 +54,7 @@ def is_person(author: str) -> bool:
     return author == "human" or author.startswith("human:")
 
 
-def choose_authors(counts: Mapping[str, int], by: str | None, where: str) -> tuple[str, ...]:
+def choose_authors(counts: Mapping[str, int], by: str | None, place: Place | str) -> tuple[str, ...]:
     """The authors whose labels count: the chosen ones, all people, or the only model; otherwise an error lists them.
 
     `counts` is the number of labels by each author, and `where` their place.
@@ -66,15 +66,17 @@ def choose_authors(counts: Mapping[str, int], by: str | None, where: str) -> tup
         chosen = people if by == "human" else tuple(author for author in names if author == by)
         if not chosen and names:
             hint = f"{did_you_mean(by, names)} Authors: {listed}.".strip()
-            raise KaratError(f"no label is by {shown(by)}", where=where, hint=hint)
+            raise KaratError(f"no label is by {shown(by)}", place=place, hint=hint)
         return chosen
     if len(people) == len(names) or len(names) == 1:
         return tuple(names)
     hint = f"Choose one with by= (--author); human stands for all people. Authors: {listed}."
-    raise KaratError("the labels are by several authors", where=where, hint=hint)
+    raise KaratError("the labels are by several authors", place=place, hint=hint)
 
 
-def choose_system(systems: Collection[str], system: str | None, where: str, named_by: str = "system=") -> str | None:
+def choose_system(
+    systems: Collection[str], system: str | None, place: Place | str, named_by: str = "system="
+) -> str | None:
     """The system whose labels count; without a choice, the only one. `where` is the place of the labels."""
     if system is not None and (system in systems or not systems):
         return system
@@ -83,9 +85,9 @@ def choose_system(systems: Collection[str], system: str | None, where: str, name
         return names[0] if names else None
     if system is None:
         hint = f"Choose one with {named_by}. Systems: {', '.join(names)}."
-        raise KaratError(f"the verdicts are about {plural(len(names), 'system')}", where=where, hint=hint)
+        raise KaratError(f"the verdicts are about {plural(len(names), 'system')}", place=place, hint=hint)
     hint = f"{did_you_mean(system, names)} Systems: {', '.join(names)}. Choose one with {named_by}.".strip()
-    raise KaratError(f"no verdict is about the system {shown(system)}", where=where, hint=hint)
+    raise KaratError(f"no verdict is about the system {shown(system)}", place=place, hint=hint)
 
 
 @without_collection()
@@ -208,8 +210,8 @@ def _evaluated(records: VerdictRecords, system: str | None, responses: Sequence[
             continue
         other = items.setdefault((query, name), item)
         if other is not item:
-            what = f"the item {shown(name)} of query {shown(query)} is also in {other.where}, for all systems"
-            raise KaratError(what, where=item.where, hint="Give one of them another id.")
+            what = f"the item {shown(name)} of query {shown(query)} is also in {other.place}, for all systems"
+            raise KaratError(what, place=item.place, hint="Give one of them another id.")
     removed = {(item.query, item.id): item for item in records.removed.values() if item.system in (None, system)}
     removed = {key: item for key, item in removed.items() if key not in items}
     if responses is None:

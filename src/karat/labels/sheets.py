@@ -100,7 +100,7 @@ def write_sheet(sheet: Sheet, path: str | os.PathLike[str]) -> None:
     """Write a sheet as CSV or TSV, with a byte order mark, by which Excel knows that it is UTF-8."""
     suffix = PurePath(path).suffix.lower()
     if suffix not in (".csv", ".tsv"):
-        raise KaratError("a sheet is written as CSV or TSV", where=os.fspath(path), hint="Write to a .csv file.")
+        raise KaratError("a sheet is written as CSV or TSV", place=os.fspath(path), hint="Write to a .csv file.")
     text = delimited(COLUMNS, sheet.rows, "," if suffix == ".csv" else "\t", safe=True)
     write_chunks(path, [text.encode("utf-8-sig")])
 

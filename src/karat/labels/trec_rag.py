@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, plural, require, shown
+from karat.errors import KaratError, Place, plural, require, shown
 from karat.labels.responses import Passage, Response, Responses, Sentence, has_text
 from karat.sources.places import RereadPlaces
 from karat.sources.records import Record
@@ -46,14 +46,14 @@ def read_trec_rag(
 
     def read() -> Iterator[Response]:
         nonlocal empty
-        places = RereadPlaces(records, lambda record, where: _key(_response(record, where, system)))
-        for where, record in records:
-            response = _response(record, where, system)
+        places = RereadPlaces(records, lambda record, place: _key(_response(record, place, system)))
+        for place, record in records:
+            response = _response(record, place, system)
             key = _key(response)
             if key in places:
                 what = f"topic {shown(response.query)} was already in {places[key]}"
-                raise KaratError(what, where=where, hint="Keep one answer per topic and run.")
-            places[key] = where
+                raise KaratError(what, place=place, hint="Keep one answer per topic and run.")
+            places[key] = place
             systems[response.system] = None
             empty += len(record.get("answer", record.get("responses"))) - len(response.sentences)
             yield response
@@ -67,24 +67,24 @@ def _key(response: Response) -> tuple[str, str | None]:
     return response.query, response.system
 
 
-def _response(record: Record, where: str, system: str | None) -> Response:
+def _response(record: Record, place: Place | str, system: str | None) -> Response:
     metadata = record.get("metadata", {})
     hint = 'Write an object such as {"run_id": "...", "narrative_id": "..."}.'
-    require(isinstance(metadata, Mapping), f"metadata {shown(metadata)} is not an object", hint, where=where)
+    require(isinstance(metadata, Mapping), f"metadata {shown(metadata)} is not an object", hint, place=place)
     query = _first({**metadata, **record}, _TOPIC)
     if query is None:
         what = f"there is no topic: none of the fields {', '.join(_TOPIC)}"
-        raise KaratError(what, where=where, hint="Add topic_id, or narrative_id in metadata.")
-    query = identifier(query, f"{where}, topic")
+        raise KaratError(what, place=place, hint="Add topic_id, or narrative_id in metadata.")
+    query = identifier(query, f"{place}, topic")
     run = _first({**metadata, **record}, ("run_id",))
-    run = system if run is None else identifier(run, f"{where}, run_id")
+    run = system if run is None else identifier(run, f"{place}, run_id")
     question = _first({**metadata, **record}, _QUESTION)
-    references = _references(record, where)
-    sentences = _sentences(record, references, where)
+    references = _references(record, place)
+    sentences = _sentences(record, references, place)
     ranks: dict[str, int] = {}
     for rank, reference in enumerate(references, 1):
         ranks.setdefault(reference, rank)
-    reject_lone_surrogates([query, run or "", *references], where)
+    reject_lone_surrogates([query, run or "", *references], place)
     return Response(
         query,
         run,
@@ -99,40 +99,40 @@ def _first(record: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((record[name] for name in names if record.get(name) is not None), None)
 
 
-def _references(record: Record, where: str) -> list[str]:
+def _references(record: Record, place: Place | str) -> list[str]:
     references = record.get("references")
     hint = "References are a list of ids of documents."
     if not isinstance(references, list):
         what = "there are no references" if references is None else f"references {shown(references)} are not a list"
-        raise KaratError(what, where=where, hint=f'{hint} Write "references": [] if there are none.')
+        raise KaratError(what, place=place, hint=f'{hint} Write "references": [] if there are none.')
     for at, reference in enumerate(references):
-        place = f"{where}, references[{at}]"
-        require(isinstance(reference, str) and reference, f"{shown(reference)} is not an id", hint, where=place)
+        of_reference = f"{place}, references[{at}]"
+        require(isinstance(reference, str) and reference, f"{shown(reference)} is not an id", hint, place=of_reference)
     return references
 
 
-def _sentences(record: Record, references: list[str], where: str) -> list[Sentence]:
+def _sentences(record: Record, references: list[str], place: Place | str) -> list[Sentence]:
     name = next((name for name in _ANSWER if name in record), "answer")
     answer = record.get(name)
     if not isinstance(answer, list):
         what = "there is no answer" if answer is None else f"{name} {shown(answer)} is not a list of sentences"
-        raise KaratError(what, where=where, hint=_SENTENCE)
+        raise KaratError(what, place=place, hint=_SENTENCE)
     found = []
     for at, sentence in enumerate(answer):
-        place = f"{where}, {name}[{at}]"
-        require(isinstance(sentence, Mapping), f"{shown(sentence)} is not a sentence", _SENTENCE, where=place)
+        of_sentence = f"{place}, {name}[{at}]"
+        require(isinstance(sentence, Mapping), f"{shown(sentence)} is not a sentence", _SENTENCE, place=of_sentence)
         text = sentence.get("text")
-        require(isinstance(text, str), f"the text is {shown(text)}, which is not text", _SENTENCE, where=place)
-        found.append(Sentence(text, _cites(sentence, references, place)))
+        require(isinstance(text, str), f"the text is {shown(text)}, which is not text", _SENTENCE, place=of_sentence)
+        found.append(Sentence(text, _cites(sentence, references, of_sentence)))
     return found
 
 
-def _cites(sentence: Record, references: list[str], where: str) -> tuple[str, ...]:
+def _cites(sentence: Record, references: list[str], place: Place | str) -> tuple[str, ...]:
     citations = sentence.get("citations")
     if not isinstance(citations, list | Mapping):
         what = "there are no citations" if citations is None else f"citations {shown(citations)} are not a list"
         hint = "Citations are a list of positions in references, from 0. Write [] if there are none."
-        raise KaratError(what, where=where, hint=hint)
+        raise KaratError(what, place=place, hint=hint)
     known = frozenset(references)
     found: dict[str, None] = {}
     for at, citation in enumerate(citations):
@@ -142,5 +142,5 @@ def _cites(sentence: Record, references: list[str], where: str) -> tuple[str, ..
             found[citation if citation in known else f"[{citation}]"] = None
         else:
             hint = "A citation is a position in references, from 0, or the id of a document in it."
-            raise KaratError(f"{shown(citation)} is not a citation", where=f"{where}, citations[{at}]", hint=hint)
+            raise KaratError(f"{shown(citation)} is not a citation", place=f"{place}, citations[{at}]", hint=hint)
     return tuple(found)

@@ -45,7 +45,7 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
     if content.strip():
         if not content.lstrip().removeprefix(b"\xef\xbb\xbf").startswith(b"{"):
             hint = "Labels are added to JSON lines, plain and not compressed."
-            raise KaratError("this is not a verdict file", where=os.fspath(path), hint=hint)
+            raise KaratError("this is not a verdict file", place=os.fspath(path), hint=hint)
         known = read_verdict_records(path)
         notes += known.notes
         if known.notes and not content.endswith(b"\n"):

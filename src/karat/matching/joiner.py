@@ -251,8 +251,8 @@ def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, nam
             found_at, keyless = plain
             gold_sizes.append(len(gold_documents))
         else:
-            where = f"{names[0]}, query {at}"
-            listed = gold_key.of(gold_documents, where)
+            place = f"{names[0]}, query {at}"
+            listed = gold_key.of(gold_documents, place)
             golds = set(listed)
             if not golds.isdisjoint(_NO_KEYS):
                 golds -= _NO_KEYS
@@ -265,7 +265,7 @@ def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, nam
                 number = {doc: gold for gold, doc in enumerate(found, start)}
                 hit_golds_from[len(hit_position)] = [number[doc] for doc in hit_docs]
             try:
-                if grades := grades_by_key(listed, gold_documents, where):
+                if grades := grades_by_key(listed, gold_documents, place):
                     scores_from[start] = [grades[doc] for doc in dict.fromkeys([*found, *filter(None, listed)])]
             except KaratError as error:
                 wrong_score = wrong_score or error

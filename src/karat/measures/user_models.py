@@ -62,7 +62,7 @@ def _check_grades(judged: Judged, max_grade: float) -> None:
     if largest > max_grade:
         raise KaratError(
             f"ERR: grade {format_value(largest)} is above max_grade={format_value(float(max_grade))}",
-            where=f"query {judged.queries[judged.gold_query[np.argmax(judged.gold_grade)]]}",
+            place=f"query {judged.queries[judged.gold_query[np.argmax(judged.gold_grade)]]}",
             hint=f"Write ERR(max_grade={format_value(largest)}).",
         )
 

@@ -73,7 +73,7 @@ class AppendedFile:
     def _fail(self, error: OSError) -> NoReturn:
         what = f"cannot be written: {error.strerror or error}"
         hint = "What was written before is complete. Free some space, then run the same command again."
-        self._failure = KaratError(what, where=self.path, hint=hint)
+        self._failure = KaratError(what, place=self.path, hint=hint)
         raise self._failure from None
 
 
@@ -81,7 +81,7 @@ def _opened(target: Path, path: str, create: bool) -> int:
     """The handle of a regular file that this process has locked."""
     while True:
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-            raise KaratError("this is not a regular file, which can be read and added to", where=path)
+            raise KaratError("this is not a regular file, which can be read and added to", place=path)
         handle = os.open(target, _FLAGS | (os.O_CREAT if create else 0), 0o666)
         try:
             if lock(handle) is False:
@@ -98,7 +98,7 @@ def _opened(target: Path, path: str, create: bool) -> int:
 def _in_use(handle: int, path: str) -> KaratError:
     process = _holder(os.fstat(handle))
     by = "this process" if process == os.getpid() else f"process {process}" if process else "another process"
-    return KaratError(f"{by} is writing to this file", where=path, hint="Wait until it ends, or use another file.")
+    return KaratError(f"{by} is writing to this file", place=path, hint="Wait until it ends, or use another file.")
 
 
 def _holder(status: os.stat_result) -> int | None:

@@ -103,7 +103,7 @@ def errors_about(path: str | os.PathLike[str]) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise KaratError(f"cannot be written: {error.strerror or error}", where=os.fspath(path)) from None
+        raise KaratError(f"cannot be written: {error.strerror or error}", place=os.fspath(path)) from None
 
 
 def target_of(path: str | os.PathLike[str]) -> Path:
@@ -111,7 +111,7 @@ def target_of(path: str | os.PathLike[str]) -> Path:
     require(os.fspath(path), "the name of the output file is empty", "Name a file.")
     if is_remote(os.fspath(path)):
         what, hint = "remote files are read but not written", "Write to a local file, then copy it."
-        raise KaratError(what, where=os.fspath(path), hint=hint)
+        raise KaratError(what, place=os.fspath(path), hint=hint)
     if os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     return Path(os.path.realpath(path))

@@ -24,7 +24,7 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     suffix = PurePath(path).suffix.lower()
     if suffix not in SUFFIXES:
         what = f"a plot cannot be written as {suffix}" if suffix else "the name of a plot needs a suffix"
-        raise KaratError(what, where=os.fspath(path), hint=f"Name a file that ends in {enumeration(SUFFIXES, 'or')}.")
+        raise KaratError(what, place=os.fspath(path), hint=f"Name a file that ends in {enumeration(SUFFIXES, 'or')}.")
     return suffix[1:]
 
 

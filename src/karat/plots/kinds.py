@@ -70,7 +70,7 @@ def draw(kind: str, subject: Subject) -> Chart:
         for name, scores in subject.systems.items():
             what = f"the plot {kind} needs run data, which these scores do not contain"
             has_bounds = kind == "bounds" and subject.measure_name in scores.label_bounds
-            require(scores.evidence is not None or has_bounds, what, NO_RUN_DATA, where=name or None)
+            require(scores.evidence is not None or has_bounds, what, NO_RUN_DATA, place=name or None)
     if needs == "groups of queries":
         hint = 'Pass by={query: group}, or by="relevant" (--by on the command line).'
         require(subject.grouping.get("by") is not None, f"the plot {kind} needs groups of queries", hint)

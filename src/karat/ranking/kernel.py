@@ -216,7 +216,7 @@ class BatchRanker:
             query, doc = table.queries[segments[0]], docs[0]
             raise KaratError(
                 f"document {doc} is listed twice for query {query}",
-                where=table.locate(query, doc),
+                place=table.locate(query, doc),
                 hint='Fix the run, or keep the higher rank with duplicates="first" (--duplicates first).',
             )
         best: dict[tuple[int, str], int] = {}

@@ -167,7 +167,7 @@ class Exports(Tabular, Reportable):
         }
         suffix = Path(check_path(path)).suffix.lower()
         hint = "For a table in a document, use to_markdown or to_latex."
-        require(suffix in writers, "scores are saved as .json, .csv or .parquet", hint, where=os.fspath(path))
+        require(suffix in writers, "scores are saved as .json, .csv or .parquet", hint, place=os.fspath(path))
         writers[suffix]()
 
     def plot(

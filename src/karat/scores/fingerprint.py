@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from karat import __version__
-from karat.errors import KaratError, first_few, plural, shown
+from karat.errors import KaratError, Place, first_few, plural, shown
 
 # The kinds of data that measures read: how the gold data of each is called, and what it is given for.
 _GOLD = {
@@ -81,7 +81,7 @@ class Fingerprint:
         return {"karat": self.version, "match": self.match, "options": dict(self.options), "truths": truths}
 
     @classmethod
-    def from_dict(cls, data: Any, queries: Iterable[str], where: str) -> Fingerprint | None:
+    def from_dict(cls, data: Any, queries: Iterable[str], place: Place | str) -> Fingerprint | None:
         """The fingerprint from what `to_dict` returned; `where` is the file it is from, for errors.
 
         None if a query has no digest: then its row was not saved together with the fingerprint.
@@ -96,7 +96,7 @@ class Fingerprint:
             and isinstance(truths, dict)
             and all(map(_are_digests, truths.values()))
         ):
-            raise KaratError("its fingerprint is damaged", where=where, hint="Save the scores again.")
+            raise KaratError("its fingerprint is damaged", place=place, hint="Save the scores again.")
         has_all = set().union(*truths.values()).issuperset(queries)
         return cls(truths, match, options, version) if has_all else None
 

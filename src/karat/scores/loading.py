@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from karat.arguments import check_path
-from karat.errors import KaratError, enumeration, first_few, require, shown
+from karat.errors import KaratError, Place, enumeration, first_few, require, shown
 from karat.files.delimited_text import SEPARATORS, likely_separator, parsed_rows, row_error
 from karat.files.file_objects import FileSource, is_file_object
 from karat.files.input_file import InputFile
@@ -41,7 +41,7 @@ def load_scores(source: FileSource, lower_is_better: Iterable[str] = ()) -> Scor
     systems = with_lower_is_better(read_scores(file), lower_is_better)
     if len(systems) > 1:
         what = f"this file contains the scores of several systems: {enumeration(list(systems), 'and')}"
-        raise KaratError(what, where=file.name, hint="Use SystemScores.load(path), then choose one by its name.")
+        raise KaratError(what, place=file.name, hint="Use SystemScores.load(path), then choose one by its name.")
     return next(iter(systems.values()))
 
 
@@ -70,7 +70,7 @@ def read_scores(file: InputFile) -> dict[str, Scores]:
     if of_arrow := arrow_format(start):
         return _from_table(file, of_arrow)
     first = file.first_byte()  # an error if this is not text
-    require(first, _EMPTY, _HINT, where=file.name)
+    require(first, _EMPTY, _HINT, place=file.name)
     has_columns = any(mark.encode() in start.lstrip().partition(b"\n")[0] for mark in SEPARATORS)
     by_name = None if has_columns else format_of_name(file.name)
     if first in (b"{", b"[") or by_name in ("json", "jsonl"):
@@ -93,7 +93,7 @@ def _from_table(file: InputFile, format: ArrowFormat) -> dict[str, Scores]:  # n
         valid = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in measures)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         valid = False
-    require(valid, "the metadata of karat is damaged", "Save the scores again.", where=file.name)
+    require(valid, "the metadata of karat is damaged", "Save the scores again.", place=file.name)
     saved = {name for names in measures for name in names}
     columns = {
         name: column_values(table[name], f"{file.name}, column {name}", name in saved) for name in table.column_names
@@ -107,13 +107,13 @@ def _from_json(file: InputFile) -> dict[str, Scores]:
         return {name: _from_document(each, name, file.name) for name, each in data["runs"].items()}
     if isinstance(data, dict) and "queries" in data and "means" in data:
         name = data.get("name", "")
-        require(isinstance(name, str), f"the name is {shown(name)}, which is not text", where=file.name)
+        require(isinstance(name, str), f"the name is {shown(name)}, which is not text", place=file.name)
         return {name: _from_document(data, name, file.name)}
     if isinstance(data, dict) and data and all(isinstance(row, dict) for row in data.values()):
         measures = [set(row) for row in data.values() if row]
         if len(measures) > 1 and not set.intersection(*measures):
             what = f"this file is {QUERIES_TO_DOCUMENTS}, not scores"
-            raise KaratError(what, where=file.name, hint=JSON_IS_READ)
+            raise KaratError(what, place=file.name, hint=JSON_IS_READ)
         rows = [{"query": query, **row} for query, row in data.items()]
         systems = _from_records(rows, file.name, lambda at: f"{file.name}, record {at + 1}").systems()
         return {name: _with_doubt(scores, file.name) for name, scores in systems.items()}
@@ -144,7 +144,7 @@ def _from_document(data: Any, name: str, path: str) -> Scores:
         raise _not_scores(path, missing) from None
     table = _from_records(rows, path, lambda at: f"{path}, record {at + 1} of queries")
     columns = table.columns or dict.fromkeys(["query", *about["measures"]], ())
-    return ScoreTable(path, columns, table.place, {name: about}).systems()[name]
+    return ScoreTable(path, columns, table.place_of, {name: about}).systems()[name]
 
 
 def _from_json_lines(file: InputFile) -> dict[str, Scores]:
@@ -160,7 +160,7 @@ def _from_records(records: Sequence[Any], path: str, place: Callable[[int], str]
     """A table with a row per record; a field that a record lacks is null."""
     for at, record in enumerate(records):
         if not isinstance(record, dict):
-            raise KaratError(f"{shown(record)} is not an object", where=place(at), hint=_HINT)
+            raise KaratError(f"{shown(record)} is not an object", place=place(at), hint=_HINT)
     names = dict.fromkeys(name for record in records for name in record)
     return ScoreTable(path, {name: [record.get(name) for record in records] for name in names}, place)
 
@@ -173,14 +173,14 @@ def _from_delimited(file: InputFile) -> dict[str, Scores]:
     except csv.Error as error:
         hint = "Otherwise, leave out the columns with texts."
         raise row_error(error, separator, f"{file.name}:{error.args[1] + 1}", hint) from None
-    require(rows, _EMPTY, _HINT, where=file.name)
+    require(rows, _EMPTY, _HINT, place=file.name)
     places = [f"{file.name}:{row.line + 1}" for row in rows]
     header, *body = unguarded([row.cells for row in rows])
     _check_names(header, file.name)
     for row, place in zip(body, places[1:], strict=True):
         if len(row) != len(header):
             what = f"this line has {len(row)} columns, but the header has {len(header)}"
-            raise KaratError(what, where=place)
+            raise KaratError(what, place=place)
     columns = dict(zip(header, zip(*body, strict=True), strict=True)) if body else dict.fromkeys(header, ())
     return ScoreTable(file.name, columns, lambda at: places[at + 1]).systems()
 
@@ -189,15 +189,15 @@ def _decoded_text(data: bytes, name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        where = f"{name}:{data.count(10, 0, error.start) + 1}"
+        place = f"{name}:{data.count(10, 0, error.start) + 1}"
         what = f"{shown(data[error.start : error.start + 1])} is not UTF-8"
-        raise KaratError(what, where=where, hint="Save the file as UTF-8.") from None
+        raise KaratError(what, place=place, hint="Save the file as UTF-8.") from None
 
 
 def _check_names(names: Iterable[str], path: str) -> None:
     for name, times in Counter(names).items():
-        require(times == 1, f"column {shown(name)} appears {times} times", "Rename one of them.", where=path)
+        require(times == 1, f"column {shown(name)} appears {times} times", "Rename one of them.", place=path)
 
 
-def _not_scores(where: str, why: str) -> KaratError:
-    return KaratError(f"scores cannot be read: {why}", where=where, hint=_HINT)
+def _not_scores(place: Place | str, why: str) -> KaratError:
+    return KaratError(f"scores cannot be read: {why}", place=place, hint=_HINT)

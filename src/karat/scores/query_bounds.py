@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.judged import Bools, Floats, Ints
 
 
@@ -88,7 +88,7 @@ class QueryBounds:
         }
 
     @classmethod
-    def from_dict(cls, data: Any, queries: Sequence[str], values: Floats, where: str) -> QueryBounds:
+    def from_dict(cls, data: Any, queries: Sequence[str], values: Floats, place: Place | str) -> QueryBounds:
         """The bounds that `to_dict` returned; `where` is the file they are from, for errors."""
         low, high = values.copy(), values.copy()
         exact, nullable = np.ones(len(values), bool), np.zeros(len(values), bool)
@@ -101,7 +101,7 @@ class QueryBounds:
                     low[at], high[at], exact[at] = float(lowest), float(highest), query not in estimated
                     nullable[at] = query in may_be_null
         except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
-            raise KaratError("its bounds are damaged", where=where, hint="Save the scores again.") from None
+            raise KaratError("its bounds are damaged", place=place, hint="Save the scores again.") from None
         return cls(low, high, exact, nullable)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from karat.arguments import as_count
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.judged import Floats, Ints
 from karat.scores.combining import column_sum, differences
 
@@ -72,7 +72,7 @@ class SampleVariance:
         }
 
     @classmethod
-    def from_dict(cls, data: Any, queries: Sequence[str], values: Floats, where: str) -> SampleVariance:
+    def from_dict(cls, data: Any, queries: Sequence[str], values: Floats, place: Place | str) -> SampleVariance:
         """The variance that `to_dict` returned; `where` is the file it is from, for errors."""
         try:
             samples = as_count(data["samples"], 2)
@@ -82,7 +82,7 @@ class SampleVariance:
         except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
             samples, known, counts = None, np.zeros(0), np.zeros(0, np.int64)
         if samples is None or not ((known >= 0) & np.isfinite(known)).all() or (counts < 1).any():
-            raise KaratError("the variances of its samples are damaged", where=where, hint="Save the scores again.")
+            raise KaratError("the variances of its samples are damaged", place=place, hint="Save the scores again.")
         return cls(samples, np.where(np.isnan(values) | (counts < 2), np.nan, known), counts)
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from karat.arguments import as_count, is_remote
-from karat.errors import KaratError, plural, require, shown
+from karat.errors import KaratError, Place, plural, require, shown
 from karat.files.input_file import InputFile
 from karat.files.part_files import DESCRIPTION, part_files
 from karat.files.remote import NO_SUCH_FILE, RemotePath, local_path
@@ -34,11 +34,11 @@ def is_folder(path: str) -> bool:
 
 def read_folder(path: str) -> dict[str, Scores]:
     """The scores in a folder, by the name of their system; the queries are in the order of their ids."""
-    where = InputFile(path).name  # without credentials
-    about = _description(path, where)
+    place = InputFile(path).name  # without credentials
+    about = _description(path, place)
     found = part_files(local_path(path))
     if found is None:
-        raise KaratError("the Parquet files of this folder are missing", where=where, hint=_AGAIN)
+        raise KaratError("the Parquet files of this folder are missing", place=place, hint=_AGAIN)
     fingerprint, measures = about.get("fingerprint"), about["measures"]
     kinds: dict[str, str] = {} if fingerprint is None else fingerprint["truths"]
     names = dict.fromkeys([QUERY, *measures, *kinds.values()])
@@ -47,16 +47,16 @@ def read_folder(path: str) -> dict[str, Scores]:
     queries = columns[QUERY]
     if len(queries) != about["queries"]:
         what = f"the Parquet files have {plural(len(queries), 'query')}, but {DESCRIPTION} says {about['queries']:,}"
-        raise KaratError(what, where=where, hint=f"Was a file removed or added? {_AGAIN}")
+        raise KaratError(what, place=place, hint=f"Was a file removed or added? {_AGAIN}")
     if fingerprint is not None:
         truths = {kind: _digests(queries, columns[name]) for kind, name in kinds.items()}
         about["fingerprint"] = {**fingerprint, "truths": truths}
     columns = {name: columns[name] for name in (QUERY, *measures)}
-    table = ScoreTable(where, columns, lambda at: f"{where}, query {queries[at]}", {about["name"]: about})
+    table = ScoreTable(place, columns, lambda at: f"{place}, query {queries[at]}", {about["name"]: about})
     return {name: scores.take(scores.by_id) for name, scores in table.systems().items()}
 
 
-def _description(path: str, where: str) -> dict[str, Any]:
+def _description(path: str, place: Place | str) -> dict[str, Any]:
     """What the JSON file says, checked as far as nobody else does it: its name, its measures and its queries."""
     remote = RemotePath.of(path)
     name = remote.with_path(remote.path + DESCRIPTION) if is_remote(path) else os.path.join(path, DESCRIPTION)
@@ -68,12 +68,12 @@ def _description(path: str, where: str) -> dict[str, Any]:
             raise
         what = f"this folder has no {DESCRIPTION}, which is written last"
         hint = "The evaluation that writes it has not finished; or these are not scores, and a file in it is meant."
-        raise KaratError(what, where=where, hint=hint) from None
+        raise KaratError(what, place=place, hint=hint) from None
     data = decode_json(content, file.name, _AGAIN)
     version = data.get("format") if isinstance(data, dict) else None
     if as_count(version, FORMAT + 1):
         hint = "Install the version of karat that wrote it, or a later one."
-        raise KaratError(f"the scores have format {version}, and this karat reads {FORMAT}", where=file.name, hint=hint)
+        raise KaratError(f"the scores have format {version}, and this karat reads {FORMAT}", place=file.name, hint=hint)
     valid = (
         version == FORMAT
         and isinstance(data.get("name"), str)
@@ -81,7 +81,7 @@ def _description(path: str, where: str) -> dict[str, Any]:
         and isinstance(data.get("means"), dict)
         and ("fingerprint" not in data or _names_columns(data["fingerprint"]))
     )
-    require(valid, "this is not a description of scores, or it is damaged", _AGAIN, where=file.name)
+    require(valid, "this is not a description of scores, or it is damaged", _AGAIN, place=file.name)
     return {**data, "measures": list(data["means"])}
 
 
@@ -102,7 +102,7 @@ def _columns_of_part(file: InputFile, names: Iterable[str], measures: Sequence[s
 
     table = ArrowFile.of(file).table()
     for name in names:
-        require(table.column_names.count(name) == 1, f"column {shown(name)} is missing", _AGAIN, where=file.name)
+        require(table.column_names.count(name) == 1, f"column {shown(name)} is missing", _AGAIN, place=file.name)
     return {name: column_values(table[name], f"{file.name}, column {name}", name in measures) for name in names}
 
 

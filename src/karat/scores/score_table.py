@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.errors import KaratError, enumeration, require, shown
+from karat.errors import KaratError, Place, enumeration, require, shown
 from karat.judged import Floats
 from karat.scores.finding import Finding
 from karat.scores.fingerprint import Fingerprint
@@ -36,9 +36,9 @@ _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 class ScoreTable:
     """The columns of a file, where each row is, and what karat has saved about each system besides its values."""
 
-    where: str
+    place: Place | str
     columns: Mapping[str, Sequence[object]]
-    place: Callable[[int], str]
+    place_of: Callable[[int], str]
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def systems(self) -> dict[str, Scores]:
@@ -53,9 +53,9 @@ class ScoreTable:
             for at, name in enumerate(self._texts(run)):
                 rows.setdefault(name, []).append(at)
         else:
-            require(len(rows) == 1, "the column run is missing", "Save the scores again.", where=self.where)
+            require(len(rows) == 1, "the column run is missing", "Save the scores again.", place=self.place)
             rows = {name: list(range(len(queries))) for name in rows}
-        require(rows, "this file has no rows", where=self.where)
+        require(rows, "this file has no rows", place=self.place)
         values = {name: self._numbers(name) for name in self.columns if name not in (query, run)}
         return {name: self._system(name, queries, places, values) for name, places in rows.items()}
 
@@ -64,13 +64,13 @@ class ScoreTable:
     ) -> Scores:
         """The scores of one system, from its rows."""
         about = self.about.get(name, {})
-        findings = _findings(about.get("findings", ()), self.where)
+        findings = _findings(about.get("findings", ()), self.place)
         columns = {measure: column for measure, column in values.items() if column is not None}
         if self.saved_measures:
             for measure in about.get("measures", ()):
                 hint = "Save the scores again."
                 require(
-                    measure in columns, f"column {shown(measure)} is missing, or not numbers", hint, where=self.where
+                    measure in columns, f"column {shown(measure)} is missing, or not numbers", hint, place=self.place
                 )
             columns = {measure: columns[measure] for measure in about.get("measures", columns)}
         elif ignored := [column for column in values if column not in columns]:
@@ -79,38 +79,38 @@ class ScoreTable:
             message = message if without_numbers else "the row numbers of a data frame are ignored"
             findings = (*findings, Finding("ignored-columns", message, len(ignored)))
         hint = f"The columns are {', '.join(map(shown, self.columns))}."
-        require(columns or self.about, "no column contains scores", hint, where=self.where)
+        require(columns or self.about, "no column contains scores", hint, place=self.place)
         own = [queries[at] for at in rows]
         if len(set(own)) < len(own):
             query, times = Counter(own).most_common(1)[0]
             of_system = f" of {name}" if name else ""
             hint = "Each query has one row."
-            raise KaratError(f"query {query}{of_system} appears {times} times", where=self.where, hint=hint)
+            raise KaratError(f"query {query}{of_system} appears {times} times", place=self.place, hint=hint)
         places = np.array(rows, np.int64)
         saved = about.get("fingerprint")
-        fingerprint = None if saved is None else Fingerprint.from_dict(saved, own, self.where)
-        asked = _asked(about.get("asked", {}), self.where)
+        fingerprint = None if saved is None else Fingerprint.from_dict(saved, own, self.place)
+        asked = _asked(about.get("asked", {}), self.place)
         if not columns.keys() <= set(asked.values()):  # the columns have the names that were asked for
             columns = {asked.get(measure, measure): column for measure, column in columns.items()}
         numbers = {measure: column[places] for measure, column in columns.items()}
         saved_bounds = about.get("bounds", {})
         hint = "Save the scores again."
-        require(isinstance(saved_bounds, dict), "its bounds are damaged", hint, where=self.where)
+        require(isinstance(saved_bounds, dict), "its bounds are damaged", hint, place=self.place)
         bounds = {
-            column: QueryBounds.from_dict(each, own, numbers[column], self.where)
+            column: QueryBounds.from_dict(each, own, numbers[column], self.place)
             for measure, each in saved_bounds.items()
             if (column := asked.get(measure, measure)) in numbers
         }
         judge = about.get("judge", {})
-        require(isinstance(judge, dict), "the variances of its samples are damaged", hint, where=self.where)
+        require(isinstance(judge, dict), "the variances of its samples are damaged", hint, place=self.place)
         variances = {
-            column: SampleVariance.from_dict(each, own, numbers[column], self.where)
+            column: SampleVariance.from_dict(each, own, numbers[column], self.place)
             for measure, each in judge.items()
             if (column := asked.get(measure, measure)) in numbers
         }
         lower = about.get("lower_is_better", [])
         valid = isinstance(lower, list) and all(isinstance(each, str) for each in lower)
-        require(valid, "its lower_is_better is damaged", "Save the scores again.", where=self.where)
+        require(valid, "its lower_is_better is damaged", "Save the scores again.", place=self.place)
         return Scores(
             tuple(own),
             numbers,
@@ -131,10 +131,10 @@ class ScoreTable:
     def _without_queries(self, run: str | None) -> KaratError:
         if run is not None:
             hint = "Save the values of every query: with --per-query on the command line, with `save` in Python."
-            return KaratError("this is a table of means, without a column of query ids", where=self.where, hint=hint)
+            return KaratError("this is a table of means, without a column of query ids", place=self.place, hint=hint)
         names = ", ".join(map(shown, self.columns)) or "missing"
         hint = f"Rename the column of query ids to query; {enumeration(_QUERY_COLUMNS[1:], 'and')} are read too."
-        return KaratError(f"no column contains query ids: the columns are {names}", where=self.where, hint=hint)
+        return KaratError(f"no column contains query ids: the columns are {names}", place=self.place, hint=hint)
 
     def _texts(self, name: str) -> list[str]:
         """A column of ids or names."""
@@ -147,7 +147,7 @@ class ScoreTable:
                 value = int(value)  # pandas writes whole numbers as floats if one of them is missing
             if not isinstance(value, str | int) or isinstance(value, bool):
                 what = "is missing" if value is None else f"is {shown(value)}, which is not text"
-                raise KaratError(f"the {name} {what}", where=self.place(at))
+                raise KaratError(f"the {name} {what}", place=self.place_of(at))
             texts.append(str(value))
         return texts
 
@@ -167,14 +167,14 @@ class ScoreTable:
                     return None
                 hint = "Leave the cell empty if the query has no value."
                 hint = "Write numbers with a decimal point." if is_comma else hint
-                where = f"{self.place(wrong[0])}, column {shown(name)}"
-                raise KaratError(f"{shown(values[wrong[0]])} is not a number", where=where, hint=hint)
+                place = f"{self.place_of(wrong[0])}, column {shown(name)}"
+                raise KaratError(f"{shown(values[wrong[0]])} is not a number", place=place, hint=hint)
             column = np.array(numbers, np.float64)
         for at in np.flatnonzero(np.abs(column) > _LARGEST).tolist():
             hint = "Leave the cell empty if the query has no value."
             problem = "is not a finite number" if np.isinf(column[at]) else "is too large to be a score"
             value = values[at].item() if isinstance(values, np.ndarray) else values[at]
-            raise KaratError(f"{shown(value)} {problem}", where=self.place(at), hint=hint)
+            raise KaratError(f"{shown(value)} {problem}", place=self.place_of(at), hint=hint)
         return column
 
 
@@ -187,13 +187,13 @@ def query_column(names: Iterable[str]) -> str | None:
     return _first_of(_QUERY_COLUMNS, names)
 
 
-def column_values(column: Any, where: str, is_measure: bool) -> Sequence[object]:
+def column_values(column: Any, place: Place | str, is_measure: bool) -> Sequence[object]:
     """The values of an Arrow column; those that cannot be ids or numbers are described by their type."""
     import pyarrow as pa
 
     from karat.files.arrow_values import decoded
 
-    column = decoded(column, where)
+    column = decoded(column, place)
     kind = column.type
     if is_measure and pa.types.is_float64(kind):  # as karat writes it; null becomes NaN
         values: Sequence[object] = column.to_numpy()
@@ -245,16 +245,16 @@ def _number(value: Any) -> float | None:
         return math.inf
 
 
-def _asked(data: Any, where: str) -> dict[str, str]:
+def _asked(data: Any, place: Place | str) -> dict[str, str]:
     """The names that were asked for, and the canonical name of each."""
     valid = isinstance(data, dict) and all(isinstance(text, str) for pair in data.items() for text in pair)
-    require(valid, "the names of its measures are damaged", "Save the scores again.", where=where)
+    require(valid, "the names of its measures are damaged", "Save the scores again.", place=place)
     return dict(data)
 
 
-def _findings(data: Any, where: str) -> tuple[Finding, ...]:
+def _findings(data: Any, place: Place | str) -> tuple[Finding, ...]:
     """Findings, from the data that their `to_dict` returned."""
     try:
         return tuple(Finding(**each) for each in data)
     except (TypeError, KaratError):
-        raise KaratError("its findings are damaged", where=where, hint="Save the scores again.") from None
+        raise KaratError("its findings are damaged", place=place, hint="Save the scores again.") from None

@@ -133,7 +133,7 @@ class Scores(CombinedValues, Exports):
             return find_column(measure, self.values, self.asked)
         except KaratError as error:
             hint = f"{error.hint or ''} {hint_about_documents(self.findings)}".strip()
-            raise KaratError(error.what, where=error.where, hint=hint or None) from None
+            raise KaratError(error.what, place=error.place, hint=hint or None) from None
 
     def column(self, measure: str | Measure) -> Floats:
         """A measure's value for each query, in the order of `queries`; NaN is null."""

@@ -175,4 +175,4 @@ def check_systems(systems: object) -> None:
         require(isinstance(name, str), f"{shown(name)} is not a system name", hint)
         if not isinstance(scores, Scores):
             hint = f"Evaluate first, or use Scores.load. {hint}"
-            raise KaratError(f"{shown(scores)} is not a Scores object", where=name, hint=hint)
+            raise KaratError(f"{shown(scores)} is not a Scores object", place=name, hint=hint)

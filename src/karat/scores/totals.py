@@ -35,6 +35,6 @@ class Totals:
 def _moments(measure: str, queries: Sequence[str], column: Floats) -> Moments:
     for at in np.flatnonzero(np.abs(column) > Moments.largest).tolist():
         hint = "Use finite values, and null for queries that could not be judged."
-        where = f"query {queries[at]}"
-        raise KaratError(f"{measure} is {column[at]:g}, which is too large to be a score", where=where, hint=hint)
+        place = f"query {queries[at]}"
+        raise KaratError(f"{measure} is {column[at]:g}, which is too large to be a score", place=place, hint=hint)
     return Moments.of(before_mean(column[~np.isnan(column)], combination(measure)))

@@ -10,7 +10,7 @@ from typing import Any
 
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
-from karat.errors import KaratError, list_hint, plural, shown
+from karat.errors import KaratError, Place, list_hint, plural, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.names import Format, is_arrow
 from karat.json_decoding import decode_json
@@ -67,9 +67,9 @@ class AnswerFields:
         given = field_names(self.given)
         return (given[field],) if self.given and field in self.given else _DEFAULT_NAMES[field]
 
-    def used_names(self, records: Sequence[Record], where: str) -> list[str]:
+    def used_names(self, records: Sequence[Record], place: Place | str) -> list[str]:
         """The names of the question and of the answer: the first ones that any record has."""
-        return [self.fitting(records, field, where)[0] for field in ("query", self.field)]
+        return [self.fitting(records, field, place)[0] for field in ("query", self.field)]
 
     def note_guesses(self, records: Sequence[Record], noun: Noun) -> None:
         """Note which names are not karat's own, and were not given."""
@@ -81,7 +81,7 @@ class AnswerFields:
         if guesses:
             self.notes[:] = dict.fromkeys([*self.notes, f"{self.source}: {guesses_note(guesses, noun)}"])
 
-    def fitting(self, records: Sequence[Record], field: str, where: str) -> list[str]:
+    def fitting(self, records: Sequence[Record], field: str, place: Place | str) -> list[str]:
         """The names of a field that any record has; `where` is the place of the first record."""
         names = self.names(field)
         present = [name for name in dict.fromkeys(chain.from_iterable(records)) if isinstance(name, str)]
@@ -96,7 +96,7 @@ class AnswerFields:
         listed = ", ".join(name if isinstance(name, str) else shown(name) for name in list(record)[:_MAX_LISTED])
         what = f"no field {shown(names[0])}" if len(names) == 1 else f"no field for the {field}"
         hint = f"The fields are {listed or 'none'}. If it has another name, use {rename_hint({field: '...'})}"
-        raise KaratError(what, where=where, hint=hint)
+        raise KaratError(what, place=place, hint=hint)
 
 
 def source_name(source: Any, name: str) -> str:
@@ -176,7 +176,7 @@ def _from_mapping(answers: Mapping[Any, Any], name: str) -> AnswerRows:
         query = identifier(key, name)
         if query in seen:
             what = f"question {query} appears twice, once as text and once as a number"
-            raise KaratError(what, where=name, hint="Keep one of them.")
+            raise KaratError(what, place=name, hint="Keep one of them.")
         seen.add(query)
         yield f"{name}, question {query}", query, value
 
@@ -191,7 +191,7 @@ def _from_squad(articles: Sequence[Any], name: str) -> AnswerRows:
                     yield f"{name}, question {query}", query, question["answers"]
         except (KeyError, TypeError):
             hint = 'The format is {"data": [{"paragraphs": [{"qas": [{"id": ..., "answers": [{"text": ...}]}]}]}]}.'
-            raise KaratError("the data set is not in SQuAD's format", where=name, hint=hint) from None
+            raise KaratError("the data set is not in SQuAD's format", place=name, hint=hint) from None
 
 
 def _from_list(answers: Sequence[Any], fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:
@@ -202,7 +202,7 @@ def _from_list(answers: Sequence[Any], fields: AnswerFields, queries: Sequence[s
         return
     if answers and all(isinstance(each, tuple) and len(each) == 2 for each in answers):
         what = f"{shown(answers[0])} may be a question with its answer, or two answers"
-        raise KaratError(what, where=f"{name}[0]", hint=f"{_PAIR} Pass several gold answers of a question as a list.")
+        raise KaratError(what, place=f"{name}[0]", hint=f"{_PAIR} Pass several gold answers of a question as a list.")
     if queries is None:
         # Questions without ids are numbered from 0.
         queries = [str(at) for at in range(len(answers))]
@@ -222,11 +222,11 @@ def _from_records(records: Iterable[tuple[str, Record]], fields: AnswerFields, n
         return
     golds: dict[str, tuple[str, list[str]]] = {}
     rows = list(_answers_of_records(records, fields, noun))
-    fields.lists_as_text = ListsAsText.of(fields.field, ((where, value) for where, _, value in rows))
-    for where, query, value in rows:
-        _, texts = golds.setdefault(query, (where, []))
-        texts.extend(() if value is None else as_gold_answers(value, where))
-    yield from ((where, query, texts or None) for query, (where, texts) in golds.items())
+    fields.lists_as_text = ListsAsText.of(fields.field, ((place, value) for place, _, value in rows))
+    for place, query, value in rows:
+        _, texts = golds.setdefault(query, (place, []))
+        texts.extend(() if value is None else as_gold_answers(value, place))
+    yield from ((place, query, texts or None) for query, (place, texts) in golds.items())
 
 
 def _answers_of_records(records: Iterable[tuple[str, Record]], fields: AnswerFields, noun: Noun) -> AnswerRows:
@@ -237,13 +237,13 @@ def _answers_of_records(records: Iterable[tuple[str, Record]], fields: AnswerFie
     only_records = [record for _, record in all_records]
     query_name, answer_name = fields.used_names(only_records, all_records[0][0])
     fields.note_guesses(only_records, noun)
-    for where, record in all_records:
+    for place, record in all_records:
         query = field_value(record, query_name)
         if query is None:
             raise KaratError(
-                f"the {noun} {shown(query_name)} has no value", where=where, hint="Every answer needs a question."
+                f"the {noun} {shown(query_name)} has no value", place=place, hint="Every answer needs a question."
             )
-        yield where, identifier(query, where), field_value(record, answer_name)
+        yield place, identifier(query, place), field_value(record, answer_name)
 
 
 # Files.
@@ -268,7 +268,7 @@ def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) 
     if isinstance(value, list):
         return _from_list(value, fields, queries)
     if not isinstance(value, dict):
-        raise KaratError(f"this file contains {shown(value)}", where=name, hint=HINT[fields.field])
+        raise KaratError(f"this file contains {shown(value)}", place=name, hint=HINT[fields.field])
     if frame := frame_in_json(value):
         fields.notes[:] = [frame.note(name)]
         return _from_records(((f"{name}, row {at}", each) for at, each in enumerate(frame.records)), fields)

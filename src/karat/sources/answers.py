@@ -7,7 +7,7 @@ from typing import Any
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text, reject_lone_surrogates
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.files.input_file import InputFile, is_file
 from karat.sources.answer_rows import HINT, AnswerFields, plain_answers, read_answer_rows, source_name
 from karat.sources.objects import rereadable
@@ -47,7 +47,7 @@ def check_gold_answers(lists_as_text: ListsAsText, name: str, *, has_any: bool) 
     """Raise an error if these are all gold answers, and cannot be what was meant; `name` is that of the source."""
     lists_as_text.check()
     if not has_any:
-        raise KaratError("no gold answers found", where=name, hint=HINT["gold_answers"])
+        raise KaratError("no gold answers found", place=name, hint=HINT["gold_answers"])
 
 
 def read_part_of_gold_answers(source: Any, fields: Mapping[str, str] | None, name: str) -> GoldAnswers:
@@ -66,10 +66,10 @@ def read_part_of_gold_answers(source: Any, fields: Mapping[str, str] | None, nam
             for query, value in lines.items()
         )
     else:
-        for where, query, value in read_answer_rows(source, of_source):
+        for place, query, value in read_answer_rows(source, of_source):
             if query in golds:
-                raise _repeated_question(query, where, read_answer_rows(source, of_source))
-            golds[query] = None if value is None else as_gold_answers(value, where)
+                raise _repeated_question(query, place, read_answer_rows(source, of_source))
+            golds[query] = None if value is None else as_gold_answers(value, place)
     golds.lists_as_text = of_source.lists_as_text
     reject_lone_surrogates(golds, name)
     golds.notes = tuple(of_source.notes)
@@ -93,12 +93,12 @@ def read_predicted_answers(
     elif isinstance(source, InputFile) and (lines := plain_answers(source, of_source)):
         predicted.update(lines)
     else:
-        for where, query, value in read_answer_rows(source, of_source, tuple(golds)):
+        for place, query, value in read_answer_rows(source, of_source, tuple(golds)):
             if query in predicted:
-                raise _repeated_question(query, where, read_answer_rows(source, of_source, tuple(golds)))
-            predicted[query] = None if value is None else as_predicted_answer(value, where)
+                raise _repeated_question(query, place, read_answer_rows(source, of_source, tuple(golds)))
+            predicted[query] = None if value is None else as_predicted_answer(value, place)
     if not predicted and isinstance(source, InputFile):
-        raise KaratError("no predicted answers found", where=name, hint=HINT["answer"])
+        raise KaratError("no predicted answers found", place=name, hint=HINT["answer"])
     reject_lone_surrogates(predicted, name)
     predicted.notes = tuple(of_source.notes)
     return predicted
@@ -109,7 +109,7 @@ def _is_plain(source: Any) -> bool:
     return isinstance(source, dict) and all_text(source) and all_text(source.values())
 
 
-def _repeated_question(query: str, where: str, rows: Iterable[tuple[str, str, object]]) -> KaratError:
-    first = next(place for place, each, _ in rows if each == query)
+def _repeated_question(query: str, place: Place | str, rows: Iterable[tuple[str, str, object]]) -> KaratError:
+    first = next(earlier for earlier, each, _ in rows if each == query)
     hint = "Keep one of them. If a question has several gold answers, put them in a list."
-    return KaratError(f"question {shown(query)} was already in {first}", where=where, hint=hint)
+    return KaratError(f"question {shown(query)} was already in {first}", place=place, hint=hint)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.files.arrow_file import ArrowFile, errors_of, rows_at_once
 from karat.files.arrow_values import LARGEST_COLUMN, decoded
 from karat.judged import Floats, Ints
@@ -152,26 +152,26 @@ def _block(file: ArrowFile, columns: ReadColumns, finite: bool, rows: _Rows) -> 
     return RowBlock(file, rows.first_row, queries, ends, docs, values, rows.done)
 
 
-def _stretches(column: pa.ChunkedArray, where: str, first_row: int) -> tuple[Column, Ints]:
+def _stretches(column: pa.ChunkedArray, place: Place | str, first_row: int) -> tuple[Column, Ints]:
     """The query of each stretch of rows with the same query, and where it ends."""
     encoded = []
     for chunk in column.chunks:
         if pa.types.is_dictionary(chunk.type) and not chunk.null_count:
             codes = pc.run_end_encode(chunk.indices)
             repeated = pa.DictionaryArray.from_arrays(codes.values, chunk.dictionary)
-            encoded.append((concatenate(decoded(pa.chunked_array([repeated]), where).chunks), codes.run_ends))
+            encoded.append((concatenate(decoded(pa.chunked_array([repeated]), place).chunks), codes.run_ends))
         elif pa.types.is_integer(chunk.type) and not chunk.null_count:
             codes = pc.run_end_encode(chunk)
             encoded.append((codes.values, codes.run_ends))
         else:
-            codes = pc.run_end_encode(text_ids(pa.chunked_array([chunk]), where, first_row))
+            codes = pc.run_end_encode(text_ids(pa.chunked_array([chunk]), place, first_row))
             encoded.append((codes.values, codes.run_ends))
     sizes = np.cumsum([0, *map(len, column.chunks)])
     ends = [to_numpy(of_chunk, np.int32) + size for (_, of_chunk), size in zip(encoded, sizes[:-1], strict=True)]
     try:
-        queries = text_ids(pa.chunked_array([values for values, _ in encoded]), where)
+        queries = text_ids(pa.chunked_array([values for values, _ in encoded]), place)
     except KaratError:
-        text_ids(column, where, first_row)  # the same error, with the number of the row
+        text_ids(column, place, first_row)  # the same error, with the number of the row
         raise
     return _merged(queries, np.concatenate(ends))
 
@@ -230,7 +230,7 @@ def _check_size_of_query(pieces: list[_Piece], query: str) -> None:
     if sum(piece.stop - piece.start for piece in pieces) > MOST_ROWS_OF_QUERY:
         raise KaratError(
             f"query {query} has more than {MOST_ROWS_OF_QUERY:,} rows, which are read into memory together",
-            where=pieces[-1].block.file.name,
+            place=pieces[-1].block.file.name,
             hint="Is this the column of the queries?",
         )
 

@@ -38,7 +38,7 @@ def open_arrow(
     if len({(each.query, each.doc, each.number) for each in columns}) > 1:
         other = next(at for at, each in enumerate(columns) if each != columns[0])
         what = f"the columns ({', '.join(map(shown, schemas[other].names))}) differ from those of {files[0].name}"
-        raise KaratError(what, where=files[other].name, hint="The files of one table have the same columns.")
+        raise KaratError(what, place=files[other].name, hint="The files of one table have the same columns.")
     notes = (*columns[0].note(name), *id_notes(schemas[0], columns[0], name))
     return ArrowTable(name, tuple(opened), columns[0], number, notes)
 
@@ -84,7 +84,7 @@ class ArrowTable:
 
     def empty_error(self) -> KaratError:
         """The error for a table without rows."""
-        return KaratError("the table has no rows", where=self.name)
+        return KaratError("the table has no rows", place=self.name)
 
     def _blocks(self, progress: Progress | None = None) -> Iterator[RowBlock]:
         sizes = [os.path.getsize(file.file.path) if os.path.isfile(file.file.path) else 1 for file in self.files]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.sources.columns import Guess, IfPresent, ReadColumns, check_unique, checked_columns, columns_to_read
 from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import ObjectSource
@@ -30,7 +30,9 @@ class ListColumns(NamedTuple):
         return [self.query, self.doc, *([self.number] if self.number else [])]
 
 
-def list_columns(schema: pa.Schema, number: Number, given: Mapping[str, str] | None, where: str) -> ListColumns | None:
+def list_columns(
+    schema: pa.Schema, number: Number, given: Mapping[str, str] | None, place: Place | str
+) -> ListColumns | None:
     """The columns to read; None if the documents are not in lists."""
     lists = [field.name for field in schema if _is_list(field.type)]
     names = checked_columns(given, number)
@@ -43,18 +45,18 @@ def list_columns(schema: pa.Schema, number: Number, given: Mapping[str, str] | N
         return None
     query = chosen.get("query") or find_column(schema.names, "query", [doc])
     if query is None or query not in schema.names:
-        columns_to_read([name for name in schema.names if name != query], number, given, where)  # raises the error
+        columns_to_read([name for name in schema.names if name != query], number, given, place)  # raises the error
         return None
     of_number = chosen.get(number) or find_column([name for name in lists if name != doc], number)
     if of_number is not None and of_number not in lists:
         what = f"the column {shown(doc)} contains lists, but {shown(of_number)} does not"
-        raise KaratError(what, where=where, hint="Each document of a list needs a number in a list of the same length.")
+        raise KaratError(what, place=place, hint="Each document of a list needs a number in a list of the same length.")
     roles = (("query", query, "query"), ("doc", doc, "doc", "documents", own), (number, of_number or number, number))
     guessed = [Guess(role, name, ()) for role, name, *usual in roles if name not in usual and role not in chosen]
     kind = schema.field(doc).type
     has_maps = not pa.types.is_map(kind) and _has_maps(kind.value_type)
     found = ListColumns(query, doc, of_number, tuple(guessed), has_maps)
-    check_unique(found.names, schema.names, where)
+    check_unique(found.names, schema.names, place)
     return found
 
 
@@ -62,8 +64,8 @@ def read_lists(
     name: str, rows: Iterable[tuple[str, Mapping[str, Any]]], number: Number, columns: ListColumns
 ) -> ByQuery:
     """The documents of each query, in rows with their places."""
-    read = [(where, {**row, columns.doc: _documents(row, columns, where)}) for where, row in rows]
-    places, objects = [where for where, _ in read], [row for _, row in read]
+    read = [(place, {**row, columns.doc: _documents(row, columns, place)}) for place, row in rows]
+    places, objects = [place for place, _ in read], [row for _, row in read]
     source = ObjectSource(name, lambda _: [(range(len(objects)), objects)], places.__getitem__)
     fields = ReadColumns(columns.query, columns.doc, "", guessed=columns.guessed)
     return documents_by_query(source, number, fields)
@@ -96,20 +98,20 @@ def _with_mappings(value: Any) -> Any:
     return value
 
 
-def _documents(row: Mapping[str, Any], columns: ListColumns, where: str) -> list[Any] | dict[Any, Any]:
+def _documents(row: Mapping[str, Any], columns: ListColumns, place: Place | str) -> list[Any] | dict[Any, Any]:
     """The documents in a row: a list, or a mapping of documents to numbers, which may be in a list of their own."""
     docs = row[columns.doc] or []
     if columns.number:
         numbers = row[columns.number] or []
         if len(numbers) != len(docs):
             what = f"{len(docs)} documents, but {len(numbers)} values in the column {shown(columns.number)}"
-            raise KaratError(what, where=where, hint="Both lists need the same length.")
+            raise KaratError(what, place=place, hint="Both lists need the same length.")
         docs = list(zip(docs, numbers, strict=True))
     if not docs or not isinstance(docs[0], tuple):
         return [_with_mappings(doc) for doc in docs] if columns.has_maps else list(docs)
     by_document: dict[Any, Any] = {}
     for doc, number in docs:
         if doc in by_document:
-            raise KaratError(f"document {shown(doc)} is listed twice", where=where, hint="Keep one of them.")
+            raise KaratError(f"document {shown(doc)} is listed twice", place=place, hint="Keep one of them.")
         by_document[doc] = number
     return by_document

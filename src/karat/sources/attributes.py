@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 
 _WITHOUT_FIELDS = (str, bytes, int, float, complex, list, set, frozenset, type, type(None))
 
@@ -32,7 +32,7 @@ def field_names_of(record: Any) -> list[str]:
     return [name for name in dict.fromkeys([*declared, *stored]) if isinstance(name, str) and not name.startswith("_")]
 
 
-def attribute(record: Any, name: str, where: str) -> Any:
+def attribute(record: Any, name: str, place: Place | str) -> Any:
     """An attribute of an object, or None if it has none of this name; methods are never called."""
     if isinstance(record, _WITHOUT_FIELDS):
         return None
@@ -41,5 +41,5 @@ def attribute(record: Any, name: str, where: str) -> Any:
     except Exception as error:  # a property may raise anything
         hint = "Pass the name of another field, or records that are dictionaries."
         raise KaratError(
-            f"the attribute {shown(name)} cannot be read: {error}", where=where or None, hint=hint
+            f"the attribute {shown(name)} cannot be read: {error}", place=place or None, hint=hint
         ) from error

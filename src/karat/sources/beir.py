@@ -26,22 +26,22 @@ def qrels_of_split(path: str | os.PathLike[str], split: str | None = None) -> st
     if not is_data_set(folder):
         if os.path.isdir(folder):
             hint = "Name a file in it, or the folder of a BEIR data set, which contains qrels/test.tsv."
-            raise KaratError("this is a folder, not a file", where=folder, hint=hint)
+            raise KaratError("this is a folder, not a file", place=folder, hint=hint)
         what = f"split {shown(split)} is given, and this is not the folder of a BEIR data set"
-        raise KaratError(what, where=folder, hint="Leave the split out.")
+        raise KaratError(what, place=folder, hint="Leave the split out.")
     splits = _splits(folder)
     if not splits:
         hint = "The ground truth of a BEIR data set is in files such as qrels/test.tsv."
-        raise KaratError("the folder qrels contains no ground truth", where=folder, hint=hint)
+        raise KaratError("the folder qrels contains no ground truth", place=folder, hint=hint)
     wanted = split if split is not None else _DEFAULT if _DEFAULT in splits else next(iter(splits))
     if wanted in splits and (split is not None or wanted == _DEFAULT or len(splits) == 1):
         return splits[wanted]
     names = enumeration(list(splits), "and")
     if split is None:
         hint = f"Choose one with --split {wanted} (in Python split={wanted!r})."
-        raise KaratError(f"the data set has the splits {names}", where=folder, hint=hint)
+        raise KaratError(f"the data set has the splits {names}", place=folder, hint=hint)
     hint = f"{did_you_mean(split, splits)} The splits are {names}.".strip()
-    raise KaratError(f"the data set has no split {shown(split)}", where=folder, hint=hint)
+    raise KaratError(f"the data set has no split {shown(split)}", place=folder, hint=hint)
 
 
 def texts_file(path: str | os.PathLike[str], content: Literal["queries", "corpus"]) -> str | None:
@@ -65,5 +65,5 @@ def _splits(folder: str) -> dict[str, str]:
                     name = name.removesuffix(suffix)
                 files.setdefault(name, os.fspath(entry))
     except OSError as error:
-        raise KaratError(f"cannot be read: {error.strerror or error}", where=folder) from None
+        raise KaratError(f"cannot be read: {error.strerror or error}", place=folder) from None
     return files

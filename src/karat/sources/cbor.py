@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Any
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 
 _HINT = "ranx saves a run as an object of queries, each with the scores of its documents."
 _MAP, _TEXT = 5, 3  # major types of CBOR: the first three bits of a value
@@ -20,30 +20,30 @@ def is_cbor(start: bytes) -> bool:
     return kind == _TEXT and _head(start, at + length)[0] == _MAP
 
 
-def decode_cbor(data: bytes, where: str) -> dict[str, dict[str, Any]]:
+def decode_cbor(data: bytes, place: Place | str) -> dict[str, dict[str, Any]]:
     """The scores of each document of each query."""
     try:
         import cbor2
     except ImportError:
         what = "the file is CBOR, as ranx saves it, which needs the package cbor2"
-        raise KaratError(what, where=where, hint="pip install cbor2") from None
+        raise KaratError(what, place=place, hint="pip install cbor2") from None
     file = BytesIO(data)
     try:
         decoder = cbor2.CBORDecoder(file, max_depth=3, allow_duplicate_keys=False, strict_hashable_types=True)
         value = decoder.decode()
     except TypeError:
         what = "this version of the package cbor2 does not check for damage"
-        raise KaratError(what, where=where, hint="pip install --upgrade cbor2") from None
+        raise KaratError(what, place=place, hint="pip install --upgrade cbor2") from None
     except cbor2.CBORError as error:
         what = f"the CBOR data is damaged or cut short ({error})"
-        raise KaratError(what, where=where, hint="Save or download the file again.") from None
+        raise KaratError(what, place=place, hint="Save or download the file again.") from None
     if file.read(1):
-        raise KaratError("the CBOR data is followed by other data", where=where, hint="Save the file again.")
+        raise KaratError("the CBOR data is followed by other data", place=place, hint="Save the file again.")
     if type(value) is not dict or not all(type(each) is dict for each in value.values()):
-        raise KaratError("the CBOR data is not an object of queries", where=where, hint=_HINT)
+        raise KaratError("the CBOR data is not an object of queries", place=place, hint=_HINT)
     for query, documents in value.items():
         if {type(query), *map(type, documents)} != {str}:
-            raise KaratError("an id in the CBOR data is not text", where=where, hint=_HINT)
+            raise KaratError("an id in the CBOR data is not text", place=place, hint=_HINT)
     return value
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
-from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
 from karat.sources.spellings import (
     ALIASES,
     SPELLINGS,
@@ -60,14 +60,14 @@ class ReadColumns:
     """names that were given for files that have such a column"""
     noun: Noun = "column"
 
-    def note(self, where: str) -> tuple[str, ...]:
+    def note(self, place: Place | str) -> tuple[str, ...]:
         """What was guessed about the columns: one sentence, or none."""
         notes = [absence_note(name, self.noun) for name in self.absent]
         if self.guessed:
             notes.append(guesses_note(self.guessed, self.noun))
         if self.by_rank:
             notes.append(f"documents are ordered by the {self.noun} {shown(self.number)}")
-        return (f"{where}: {'; '.join(notes)}",) if notes else ()
+        return (f"{place}: {'; '.join(notes)}",) if notes else ()
 
 
 def absence_note(name: str, noun: Noun) -> str:
@@ -90,7 +90,7 @@ def columns_to_read(
     names: Sequence[str],
     number: Literal["grade", "score"],
     given: Mapping[str, str] | None,
-    where: str,
+    place: Place | str,
     noun: Noun = "column",
 ) -> ReadColumns:
     """The columns of a table that contain the query, the document and the number; `given` are names by role.
@@ -113,13 +113,13 @@ def columns_to_read(
             if role not in chosen and fitting[0] != role:
                 guessed.append(Guess(role, fitting[0], tuple(fitting[1:])))
     if missing := [role for role in roles if role not in found]:
-        raise _missing_error(missing, names, wanted, where, noun)
+        raise _missing_error(missing, names, wanted, place, noun)
     if number == "grade" and "grade" not in chosen and _is_run(names, found["grade"]):
         what = f"the ground truth has ranks and scores, but no {noun} of grades"
         hint = f"This looks like a run: {_WRONG_ORDER} If these scores are grades, use --column truth.grade="
-        raise KaratError(what, where=where, hint=f"{hint}{found['grade']} (in Python truth_columns=).")
+        raise KaratError(what, place=place, hint=f"{hint}{found['grade']} (in Python truth_columns=).")
     query, doc, of_number = (found[role] for role in roles)
-    check_unique(found.values(), names, where)
+    check_unique(found.values(), names, place)
     return ReadColumns(query, doc, of_number, roles[-1] == "rank", tuple(guessed), tuple(absent.values()), noun)
 
 
@@ -141,12 +141,12 @@ def lists_to_read(
     return ReadColumns(query, doc, "", guessed=tuple(guessed), noun="field")
 
 
-def check_unique(read: Iterable[str], names: Iterable[str], where: str) -> None:
+def check_unique(read: Iterable[str], names: Iterable[str], place: Place | str) -> None:
     """Reject a table in which a column that is read has the name of another column."""
     times = Counter(names)
     for name in read:
         if times[name] > 1:
-            raise KaratError(f"more than one column {shown(name)}", where=where, hint="Keep one of them.")
+            raise KaratError(f"more than one column {shown(name)}", place=place, hint="Keep one of them.")
 
 
 def _field(record: Mapping[str, object], given: str | None, usual: Sequence[str], *, is_list: bool) -> str | None:
@@ -169,10 +169,10 @@ def is_rank(number: float) -> bool:
         return False
 
 
-def rank_error(shown_rank: str, where: str) -> KaratError:
+def rank_error(shown_rank: str, place: Place | str) -> KaratError:
     """The error for a rank that is none."""
     hint = "If these are scores, use --column score=NAME (in Python run_columns=)."
-    return KaratError(f"rank {shown_rank} is not a whole number from 0", where=where, hint=hint)
+    return KaratError(f"rank {shown_rank} is not a whole number from 0", place=place, hint=hint)
 
 
 def _instead(name: str, others: Sequence[str]) -> str:
@@ -198,7 +198,7 @@ def checked_columns(given: Mapping[str, str] | None, number: str) -> dict[Role, 
 
 
 def _missing_error(
-    missing: Sequence[Role], names: Sequence[str], given: Mapping[Role, str], where: str, noun: Noun
+    missing: Sequence[Role], names: Sequence[str], given: Mapping[Role, str], place: Place | str, noun: Noun
 ) -> KaratError:
     wanted = [given.get(role, role) for role in missing]
     listed = ", ".join(map(shown, names[:MAX_LISTED])) or "none"
@@ -214,7 +214,7 @@ def _missing_error(
         swapped = f"This looks like ground truth: {_WRONG_ORDER}"
     elif missing[-1] == "grade" and _looks_like_run(names):
         swapped = f"This looks like a run: {_WRONG_ORDER}"
-    return KaratError(what, where=where, hint=" ".join(filter(None, (near, swapped, hint))))
+    return KaratError(what, place=place, hint=" ".join(filter(None, (near, swapped, hint))))
 
 
 def _is_run(names: Iterable[str], grade: str) -> bool:

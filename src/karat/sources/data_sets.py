@@ -49,7 +49,7 @@ def _entries(text: str, kind: Kind) -> Iterator[Any]:
     except Exception as error:  # a download, or reading a file, may raise anything
         hint = "ir_datasets downloads a data set when it is first used. Check the connection, or download it by hand."
         what = f"ir_datasets cannot read this data set: {type(error).__name__}: {error}"
-        raise KaratError(what, where=text, hint=hint) from error
+        raise KaratError(what, place=text, hint=hint) from error
 
 
 def _load(text: str, kind: Kind) -> Any:
@@ -58,18 +58,18 @@ def _load(text: str, kind: Kind) -> Any:
         import ir_datasets
     except ImportError:
         hint = 'pip install "karat[ir-datasets]"'
-        raise KaratError("data sets by name need the package ir_datasets", where=text, hint=hint) from None
+        raise KaratError("data sets by name need the package ir_datasets", place=text, hint=hint) from None
     name = text.removeprefix(_PREFIX)
     try:
         data_set = ir_datasets.load(name)
     except KeyError:
         hint = f"{did_you_mean(name, ir_datasets.registry)} https://ir-datasets.com lists all data sets.".strip()
-        raise KaratError(f"ir_datasets has no data set {shown(name)}", where=text, hint=hint) from None
+        raise KaratError(f"ir_datasets has no data set {shown(name)}", place=text, hint=hint) from None
     if not getattr(data_set, f"has_{kind}")():
         parts = [each for each in ir_datasets.registry if each.startswith(f"{name}/")]
         having = [each for each in parts if getattr(ir_datasets.load(each), f"has_{kind}")()]
         more = f" and {plural(len(having) - _MAX_LISTED, 'other')}" if len(having) > _MAX_LISTED else ""
         listed = having[:_MAX_LISTED] if more else [enumeration(having, "and")]
         hint = f"Its parts {', '.join(listed)}{more} have {kind}." if having else "Use another data set."
-        raise KaratError(f"this data set has no {kind} ({_CONTENTS[kind]})", where=text, hint=hint)
+        raise KaratError(f"this data set has no {kind} ({_CONTENTS[kind]})", place=text, hint=hint)
     return data_set

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from karat.errors import KaratError, enumeration, shown
+from karat.errors import KaratError, Place, enumeration, shown
 from karat.files.delimited_text import first_rows, likely_separator, parsed_rows, row_ends, row_error
 from karat.files.input_file import InputFile
 from karat.sources.columns import columns_to_read
@@ -121,7 +121,7 @@ def empty_error(name: str, number: Number) -> KaratError:
     """The error for a file without rows."""
     kind = "run" if number == "score" else "ground truth"
     hint = f"Each row has a query, a document and a {number}; a header names the columns: query,doc,{number}."
-    return KaratError(f"the {kind} is empty", where=name, hint=hint)
+    return KaratError(f"the {kind} is empty", place=name, hint=hint)
 
 
 def separator_of(text: str) -> str:
@@ -164,6 +164,6 @@ def _by_name(given: Mapping[str, str] | None, names: Sequence[str]) -> dict[str,
     return {role: name if name in names else by_number.get(name, name) for role, name in (given or {}).items()}
 
 
-def _one_column(where: str, first: str, number: Number) -> KaratError:
+def _one_column(place: Place | str, first: str, number: Number) -> KaratError:
     hint = f"Columns are separated by commas, semicolons or tabs: query,doc,{number}."
-    return KaratError(f"the first line has only one column: {shown(first)}", where=f"{where}:1", hint=hint)
+    return KaratError(f"the first line has only one column: {shown(first)}", place=f"{place}:1", hint=hint)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from karat.errors import KaratError, plural, shown
+from karat.errors import KaratError, Place, plural, shown
 from karat.files.delimited_text import SEPARATORS, Row, parsed_rows, row_error
 from karat.files.input_file import Block
 from karat.sources.columns import is_rank, rank_error
@@ -53,14 +53,14 @@ def rows_of(block: Block, layout: DelimitedLayout) -> Iterator[Row]:
     if b"\0" in data:
         line = data[: data.index(b"\0")].replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n")
         hint = "This is binary data, or UTF-16: save the file as text in UTF-8."
-        raise KaratError("the line contains a NUL byte", where=block.where(line), hint=hint)
+        raise KaratError("the line contains a NUL byte", place=block.place(line), hint=hint)
     try:
         for row in parsed_rows(data.decode("utf-8", "surrogateescape"), layout.separator):
             if len(row.cells) != layout.width:
                 raise _wrong_width(row, layout, block)
             yield row
     except csv.Error as error:
-        raise row_error(error, layout.separator, block.where(error.args[1]), _WITHOUT_TEXTS) from None
+        raise row_error(error, layout.separator, block.place(error.args[1]), _WITHOUT_TEXTS) from None
 
 
 def guarded_ids(blocks: Iterator[Block], layout: DelimitedLayout) -> bool:
@@ -86,7 +86,7 @@ def _checked(row: Row, layout: DelimitedLayout, number: Number, block: Block) ->
     for kind, at in (("query", layout.query), ("document", layout.doc)):
         if not row.cells[at]:
             hint = "Every row needs a query and a document."
-            raise KaratError(f"the id of the {kind} is empty", where=block.where(row.line), hint=hint)
+            raise KaratError(f"the id of the {kind} is empty", place=block.place(row.line), hint=hint)
     if layout.number is None:
         return 1.0
     cell = row.cells[layout.number].strip()
@@ -95,11 +95,11 @@ def _checked(row: Row, layout: DelimitedLayout, number: Number, block: Block) ->
         value = _TRUTH_VALUES.get(cell.lower())
     name = "rank" if layout.by_rank else number
     if value is None or math.isnan(value):
-        raise _not_a_number(name, cell, block.where(row.line))
+        raise _not_a_number(name, cell, block.place(row.line))
     if math.isinf(value) and (number == "grade" or "inf" not in cell.lower()):
-        raise KaratError(f"{name} {shown(cell)} is too large", where=block.where(row.line))
+        raise KaratError(f"{name} {shown(cell)} is too large", place=block.place(row.line))
     if layout.by_rank and not is_rank(value):
-        raise rank_error(shown(cell), block.where(row.line))
+        raise rank_error(shown(cell), block.place(row.line))
     return value
 
 
@@ -114,7 +114,7 @@ def _check_encoding(ids: list[str], block: Block, layout: DelimitedLayout, kind:
                 cell.decode()
             except UnicodeDecodeError:
                 what = f"{shown(cell)} is not UTF-8"
-                raise KaratError(what, where=block.where(row.line), hint="Save the file as UTF-8.") from None
+                raise KaratError(what, place=block.place(row.line), hint="Save the file as UTF-8.") from None
         raise
 
 
@@ -124,14 +124,14 @@ def _wrong_width(row: Row, layout: DelimitedLayout, block: Block) -> KaratError:
     hint = f"Put values that contain a {separator}, a line break or a quotation mark in quotation marks."
     if layout.separator == "," and len(row.cells) == layout.width + 1:
         hint += " Write numbers with a decimal point."
-    return KaratError(what, where=block.where(row.line), hint=hint)
+    return KaratError(what, place=block.place(row.line), hint=hint)
 
 
-def _not_a_number(name: str, cell: str, where: str) -> KaratError:
+def _not_a_number(name: str, cell: str, place: Place | str) -> KaratError:
     what = f"the {name} is missing" if not cell else f"{name} {shown(cell)} is not a number"
     digits = cell.replace(",", "").replace(".", "").replace(" ", "").replace("'", "")
     option = "truth_columns" if name == "grade" else "run_columns"
     hint = f"If it is in another column, use --column {name}=NAME (in Python {option}=)."
     if digits.isdecimal() and digits != cell:
         hint = "Write numbers with a decimal point, and without separators of thousands: 1234.5."
-    return KaratError(what, where=where, hint=hint)
+    return KaratError(what, place=place, hint=hint)

@@ -58,7 +58,7 @@ def _trec(file: InputFile, reading: Reading) -> PairTable:
     from karat.sources.trec import TrecTable
 
     if any(not isinstance(name, IfPresent) for name in (reading.columns or {}).values()):
-        raise KaratError("a TREC file has no names of columns", where=file.name, hint="Leave them out.")
+        raise KaratError("a TREC file has no names of columns", place=file.name, hint="Leave them out.")
     return TrecTable(file, reading.number)
 
 

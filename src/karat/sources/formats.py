@@ -43,7 +43,7 @@ def check_content(file: InputFile, given: Format, number: Number) -> None:
     if found is not None and not may_be_as_given:
         what = f"the file was to be read as {IN_PROSE[given]}, but it looks like {IN_PROSE[found]}"
         hint = f"Leave the format out, or use --input-format {found} (in Python truth_format= or run_format=)."
-        raise KaratError(what, where=file.name, hint=hint)
+        raise KaratError(what, place=file.name, hint=hint)
 
 
 def is_certain(file: InputFile, found: Format, number: Number) -> bool:

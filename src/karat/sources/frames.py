@@ -94,14 +94,14 @@ def arrow_table(source: Any, name: str, hint: str) -> pa.Table:
         names = getattr(source, "columns", None)
         if isinstance(names, list) and any(isinstance(each, str) and "\0" in each for each in names):
             # polars would end the process.
-            raise KaratError("the name of a column contains a NUL character", where=name, hint="Rename the column.")
+            raise KaratError("the name of a column contains a NUL character", place=name, hint="Rename the column.")
         table = pa.table(source)
         _ = table.column_names  # an error if one is not UTF-8
         return table
     except KaratError:
         raise
     except Exception as error:  # the library that made the frame may raise anything
-        raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None
+        raise KaratError(f"cannot be read as a table: {error}", place=name, hint=hint) from None
 
 
 def _locate(query: Column, doc: Column, name: str, one_query: str, one_doc: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from karat.documents.ids import identifier
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.sources.places import RereadPlaces
 from karat.sources.records import Record, Reread, field_value
 from karat.sources.result_fields import fields_of_results, missing_fields_error
@@ -51,8 +51,8 @@ class GeneratedResults:
     def documents(self) -> Iterator[Any]:
         """What was retrieved for each query, as far as it is valid."""
         with suppress(KaratError):
-            for where, value in self._values("retrieved"):
-                yield documents_of_record(value, where)
+            for place, value in self._values("retrieved"):
+                yield documents_of_record(value, place)
 
     def __iter__(self) -> Iterator[GeneratedAnswer]:
         """Each answer. What is wrong with a field is an error after the last one."""
@@ -61,10 +61,10 @@ class GeneratedResults:
         readers = {field: FieldReader(field, names[field]) for field in _READ}
         places = RereadPlaces(self._records, self._query)
         there: set[str] = set()
-        for where, record, query, values in fields_by_query(self._records, names, places):
+        for place, record, query, values in fields_by_query(self._records, names, places):
             there |= values.keys() if query is None else {"query", *values}
             if query is not None:
-                found = [readers[field].read(values[field], where) if field in values else None for field in _READ]
+                found = [readers[field].read(values[field], place) if field in values else None for field in _READ]
                 yield GeneratedAnswer(query, question_text(record, name_of_question), *found)
         if missing := [field for field in ("query", *self._needed) if field not in there]:
             raise self.missing(missing)
@@ -75,18 +75,18 @@ class GeneratedResults:
         """The error for whoever needs fields that no record has."""
         first = next(self._valid(), None)
         if first is None:
-            return KaratError("no results found", where=self._name, hint=HINT_ON_ANSWERS)
+            return KaratError("no results found", place=self._name, hint=HINT_ON_ANSWERS)
         return missing_fields_error(fields, self._fields, first, self._name)
 
-    def _query(self, record: Record, where: str) -> str:
-        return identifier(field_value(record, self._fields.names["query"], where), where)
+    def _query(self, record: Record, place: Place | str) -> str:
+        return identifier(field_value(record, self._fields.names["query"], place), place)
 
     def _values(self, field: str) -> Iterator[tuple[str, Any]]:
         """The values of a field, with the place of each, before the first fault of the source."""
         with suppress(KaratError):
-            for where, record in self._records:
-                if (value := field_value(record, self._fields.names[field], where)) is not None:
-                    yield where, value
+            for place, record in self._records:
+                if (value := field_value(record, self._fields.names[field], place)) is not None:
+                    yield place, value
 
     def _valid(self) -> Iterator[Record]:
         """The records before the first fault of the source."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.files.input_file import InputFile, Progress
 from karat.files.names import IN_PROSE, Format, is_arrow
 from karat.json_decoding import InvalidJsonError
@@ -30,8 +30,8 @@ class FormatGuess:
             yield
         except KaratError as error:
             # Other errors are about the file as a whole, such as one that is damaged.
-            if error.where != self.file.name or isinstance(error, InvalidJsonError):
-                add_hint(error, self.hint())
+            if error.place != Place(self.file.name) or isinstance(error, InvalidJsonError):
+                error.add_hint(self.hint())
             raise
 
     def hint(self) -> str:
@@ -41,13 +41,6 @@ class FormatGuess:
         option = "truth_format" if self.number == "grade" else "run_format"
         read_as = f"The file is read as {IN_PROSE[self.format]}"
         return f"{read_as}; if it has another format, use --input-format (in Python {option}=)."
-
-
-def add_hint(error: KaratError, hint: str) -> None:
-    """Add a sentence to the hint of an error."""
-    if hint:
-        error.hint = f"{error.hint or ''} {hint}".lstrip()
-        error.args = (error.what, error.where, error.hint)
 
 
 @dataclass(frozen=True)

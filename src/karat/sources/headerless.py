@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from karat.errors import KaratError, plural, shown
+from karat.errors import KaratError, Place, plural, shown
 from karat.sources.columns import IfPresent
 from karat.sources.spellings import Role
 from karat.sources.tables import Number
@@ -20,21 +20,21 @@ Rows = Sequence[Sequence[str]]
 _NO_ITERATION = {"0", "Q0", "q0"}  # in the second column of TREC files
 
 
-def assumed_names(rows: Rows, number: Number, given: Mapping[str, str] | None, where: str) -> tuple[str, ...]:
+def assumed_names(rows: Rows, number: Number, given: Mapping[str, str] | None, place: Place | str) -> tuple[str, ...]:
     """Names for the columns of a file without a header: their numbers from 1, if the columns to read are `given`."""
     numbers = column_numbers(len(rows[0]))
     for name in (given or {}).values():
         if name not in numbers and not isinstance(name, IfPresent):
             what = f"the file has no header, and so no column {shown(name)}"
-            raise KaratError(what, where=where, hint=_by_number_hint(number))
+            raise KaratError(what, place=place, hint=_by_number_hint(number))
     chosen = {role for role, name in (given or {}).items() if name in numbers}
     number_is_given = bool(chosen & {number, "rank"})
     if {"query", "doc"} <= chosen and number_is_given:
         return tuple(numbers)
-    names = (_names_of_truth if number == "grade" else _names_of_run)(rows, number_is_given, where)
+    names = (_names_of_truth if number == "grade" else _names_of_run)(rows, number_is_given, place)
     if names is None:
         what = f"the file has no header, and the meaning of its {plural(len(numbers), 'column')} is not known"
-        raise KaratError(what, where=where, hint=_by_number_hint(number))
+        raise KaratError(what, place=place, hint=_by_number_hint(number))
     return tuple(names)
 
 
@@ -69,7 +69,7 @@ def is_number(cell: str) -> bool:
     return as_number(cell) is not None
 
 
-def _names_of_truth(rows: Rows, number_is_given: bool, where: str) -> Sequence[str] | None:
+def _names_of_truth(rows: Rows, number_is_given: bool, place: Place | str) -> Sequence[str] | None:
     width = len(rows[0])
     if width in (2, 3):
         return ("query", "doc", "3" if number_is_given else "grade")[:width]
@@ -77,33 +77,33 @@ def _names_of_truth(rows: Rows, number_is_given: bool, where: str) -> Sequence[s
         return "query", "iteration", "doc", "grade"
     if _is_trec_run(rows):
         hint = "Are ground truth and run in the wrong order?"
-        raise KaratError("the rows are those of a run, not of ground truth", where=where, hint=hint)
+        raise KaratError("the rows are those of a run, not of ground truth", place=place, hint=hint)
     return None
 
 
-def _names_of_run(rows: Rows, number_is_given: bool, where: str) -> Sequence[str] | None:
+def _names_of_run(rows: Rows, number_is_given: bool, place: Place | str) -> Sequence[str] | None:
     width = len(rows[0])
     if width == 2:
         what = "a run has a query, a document, and a score or a rank in each row, but the rows have 2 columns"
-        raise KaratError(what, where=where, hint="Add a column with the rank of each document: query,doc,rank.")
+        raise KaratError(what, place=place, hint="Add a column with the rank of each document: query,doc,rank.")
     if width == 3:
-        return "query", "doc", "3" if number_is_given else _rank_or_score(rows, where)
+        return "query", "doc", "3" if number_is_given else _rank_or_score(rows, place)
     if _is_trec_run(rows):
         return ("query", "Q0", "doc", "rank", "score", "tag")[:width]
     if width == 4 and _lacks_iteration(rows):
         hint = "Are ground truth and run in the wrong order?"
-        raise KaratError("the rows are those of ground truth, not of a run", where=where, hint=hint)
+        raise KaratError("the rows are those of ground truth, not of a run", place=place, hint=hint)
     if width == 4 and _are_ranks(rows) == "yes" and all(is_number(row[3]) for row in rows if len(row) > 3):
         return "query", "doc", "rank", "score"
     return None
 
 
-def _rank_or_score(rows: Rows, where: str) -> Role:
+def _rank_or_score(rows: Rows, place: Place | str) -> Role:
     """What the third column is."""
     answer = _are_ranks(rows)
     if answer == "perhaps":
         what = "the file has no header, and the numbers in its third column may be ranks or scores"
-        raise KaratError(what, where=where, hint="Use --column rank=3 or --column score=3 (in Python run_columns=).")
+        raise KaratError(what, place=place, hint="Use --column rank=3 or --column score=3 (in Python run_columns=).")
     return "rank" if answer == "yes" else "score"
 
 

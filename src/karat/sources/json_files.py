@@ -44,10 +44,10 @@ def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None
         if lists_to_read(value, number, columns) is None and find_column(list(value), "doc") is None:
             query, each = next((query, each) for query, each in value.items() if not isinstance(each, dict | list))
             what = f"{shown(each)} is not a list or an object of documents"
-            raise KaratError(what, where=f"{file.name}, {shown(query)}", hint=HINT[number])
+            raise KaratError(what, place=f"{file.name}, {shown(query)}", hint=HINT[number])
         value = [value]
     if not isinstance(value, list):
-        raise KaratError(f"this file contains {shown(value)}", where=file.name, hint=HINT[number])
+        raise KaratError(f"this file contains {shown(value)}", place=file.name, hint=HINT[number])
     return _objects(_listed(value, file.name, number), number, columns)
 
 
@@ -70,7 +70,7 @@ def _listed(values: Sequence[Any], name: str, number: Number, frame: JsonFrame |
     for at, each in enumerate(values, 1):
         if not isinstance(each, dict):
             hint = _FROM_PANDAS if isinstance(each, list) else HINT[number]
-            raise KaratError(f"{shown(each)} is not an object", where=f"{name}, object {at}", hint=hint)
+            raise KaratError(f"{shown(each)} is not an object", place=f"{name}, object {at}", hint=hint)
 
     def read(progress: Progress | None) -> Iterator[tuple[range, Sequence[dict[str, Any]]]]:
         for start in range(0, len(values), _OBJECTS_AT_ONCE):
@@ -87,7 +87,7 @@ def _listed(values: Sequence[Any], name: str, number: Number, frame: JsonFrame |
 def _mapping(value: Mapping[str, Any], columns: Mapping[str, str] | None, name: str) -> ByQuery:
     if any(not isinstance(column, IfPresent) for column in (columns or {}).values()):
         what = "a mapping of queries to documents has no names of columns"
-        raise KaratError(what, where=name, hint="Leave them out.")
+        raise KaratError(what, place=name, hint="Leave them out.")
     return ByQuery(value, finite=True)
 
 

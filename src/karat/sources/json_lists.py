@@ -7,7 +7,7 @@ from typing import Any
 
 from karat.documents.fields import document_field
 from karat.documents.ids import all_text, identifier
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.sources.columns import ReadColumns, lists_to_read
 from karat.sources.json_pairs import HINT, ObjectSource
 from karat.sources.numeric_ids import numeric_ids_note
@@ -28,7 +28,7 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
             documents = _documents(each, fields, number, source, at)
             if query in by_query:
                 what = f"query {shown(query)} was already in {source.place(numbers[query])}"
-                raise KaratError(what, where=source.place(at), hint="List all documents of a query together.")
+                raise KaratError(what, place=source.place(at), hint="List all documents of a query together.")
             numbers[query] = at
             by_query[query] = documents
         if not all_text(each[fields.query] for each in objects):
@@ -48,7 +48,7 @@ def records_by_query(source: Any, number: Number, given: Mapping[str, str] | Non
     for at, record in enumerate(source):
         if not isinstance(record, dict):
             hint = "All records are dictionaries with the same fields."
-            raise KaratError(f"{shown(record)} is not a record", where=f"{name}, row {at}", hint=hint)
+            raise KaratError(f"{shown(record)} is not a record", place=f"{name}, row {at}", hint=hint)
     rows = ObjectSource(name, lambda _: [(range(len(source)), source)], lambda at: f"{name}, row {at}")
     return documents_by_query(rows, number, fields)
 
@@ -57,19 +57,19 @@ def _query(each: dict[str, Any], fields: ReadColumns, source: ObjectSource, at: 
     value = each.get(fields.query)
     if type(value) is str:
         return value
-    where = source.place(at)
+    place = source.place(at)
     if value is None:
         raise KaratError(
-            f"the field {shown(fields.query)} is missing", where=where, hint="Every object and every row needs a query."
+            f"the field {shown(fields.query)} is missing", place=place, hint="Every object and every row needs a query."
         )
-    return identifier(value, where)
+    return identifier(value, place)
 
 
 def _documents(each: dict[str, Any], fields: ReadColumns, number: Number, source: ObjectSource, at: int) -> Any:
     value = each.get(fields.doc)
     if isinstance(value, dict) and isinstance(hits := value.get("hits"), list):
         value = hits  # the response of Elasticsearch to a search
-    where = source.place(at)
+    place = source.place(at)
     if not isinstance(value, list | dict):
         single = find_column(list(each), "doc") if value is None else None
         what = (
@@ -77,16 +77,16 @@ def _documents(each: dict[str, Any], fields: ReadColumns, number: Number, source
             if single
             else f"{shown(fields.doc)} is {shown(value)}, not a list of documents"
         )
-        raise KaratError(what, where=where, hint="All objects of a file need the same fields; [] if there are none.")
-    documents = documents_of_record(value, where)
+        raise KaratError(what, place=place, hint="All objects of a file need the same fields; [] if there are none.")
+    documents = documents_of_record(value, place)
     if isinstance(documents, list) and any(type(document) is dict for document in documents):
-        documents = [_with_id(document, where) if type(document) is dict else document for document in documents]
+        documents = [_with_id(document, place) if type(document) is dict else document for document in documents]
         if number == "grade":
-            return _graded(documents, where)
+            return _graded(documents, place)
     return documents
 
 
-def _with_id(document: dict[str, Any], where: str) -> dict[str, Any]:
+def _with_id(document: dict[str, Any], place: Place | str) -> dict[str, Any]:
     """A document whose id has a usual name; a hit of Elasticsearch with the fields of its source."""
     if isinstance(source := document.get("_source"), dict) and "_id" in document:
         return {**source, "id": document["_id"], "score": document.get("_score")}
@@ -95,12 +95,12 @@ def _with_id(document: dict[str, Any], where: str) -> dict[str, Any]:
         if name is None:
             listed = ", ".join(map(shown, list(document)[:20])) or "none"
             what = f"a document has neither an id nor a content; its fields are {listed}"
-            raise KaratError(what, where=where, hint=HINT["score"])
+            raise KaratError(what, place=place, hint=HINT["score"])
         return {**document, "id": document[name]}
     return document
 
 
-def _graded(documents: Sequence[Any], where: str) -> Any:
+def _graded(documents: Sequence[Any], place: Place | str) -> Any:
     """Gold documents with a grade as `{id: grade}`; others as they are, with their scores."""
     names = [find_column(list(each), "grade") if type(each) is dict else None for each in documents]
     graded = [name is not None and name != "score" for name in names]
@@ -108,11 +108,11 @@ def _graded(documents: Sequence[Any], where: str) -> Any:
         return documents
     if not all(graded):
         what = f"{graded.count(False)} of {len(graded)} gold documents have no grade"
-        raise KaratError(what, where=where, hint="Give a grade to all gold documents of a query, or to none.")
+        raise KaratError(what, place=place, hint="Give a grade to all gold documents of a query, or to none.")
     grades: dict[str, Any] = {}
     for each, name in zip(documents, names, strict=True):
-        doc = identifier(document_field(each, "id"), where)
+        doc = identifier(document_field(each, "id"), place)
         if doc in grades:
-            raise KaratError(f"document {doc} is judged twice", where=where, hint="Keep one judgment per document.")
+            raise KaratError(f"document {doc} is judged twice", place=place, hint="Keep one judgment per document.")
         grades[doc] = each[name]
     return grades

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
-from karat.errors import KaratError, enumeration, shown
+from karat.errors import KaratError, Place, enumeration, shown
 from karat.files.input_file import Progress
 from karat.judged import Floats
 from karat.sources.columns import ReadColumns, is_rank, lists_to_read, rank_error
@@ -114,7 +114,7 @@ class ObjectTable:
             kept += objects[start:]
             if len(kept) > _MOST_OF_A_QUERY:
                 what = f"a query has more than {_MOST_OF_A_QUERY:,} objects, which are read into memory together"
-                raise KaratError(what, where=self.source.place(kept_numbers[0]), hint=f"Is {shown(name)} the query?")
+                raise KaratError(what, place=self.source.place(kept_numbers[0]), hint=f"Is {shown(name)} the query?")
         if kept:
             yield kept_numbers, kept
 
@@ -149,14 +149,14 @@ class ObjectTable:
             raise self._not_a_number(values[at], self.source.place(numbers[at]))
         for ids in (queries, docs):
             if "" in ids:
-                raise KaratError("an id is empty", where=self.source.place(numbers[ids.index("")]))
+                raise KaratError("an id is empty", place=self.source.place(numbers[ids.index("")]))
             reject_lone_surrogates(ids, self.name)
         if names.by_rank and not all(map(is_rank, values)):
             at = [is_rank(value) for value in values].index(False)
             raise rank_error(shown(values[at]), self.source.place(numbers[at]))
         return queries, docs, -found if names.by_rank else found
 
-    def _row(self, each: dict[str, Any], where: str) -> tuple[str, str, float]:
+    def _row(self, each: dict[str, Any], place: Place | str) -> tuple[str, str, float]:
         """The query, document and number of an object that may be invalid."""
         names = self.columns
         if missing := [name for name in (names.query, names.doc, names.number) if each.get(name) is None]:
@@ -167,27 +167,27 @@ class ObjectTable:
             else:
                 listed = ", ".join(map(shown, list(each)[:_MAX_LISTED])) or "none"
                 what = f"no {enumeration([*map(shown, missing)], 'and')}; the fields are {listed}"
-            raise KaratError(what, where=where, hint="All objects of a file need the same fields, with values.")
+            raise KaratError(what, place=place, hint="All objects of a file need the same fields, with values.")
         value = each[names.number]
         try:
             number = _as_float(value) if type(value) in (int, float, str) else math.nan
         except ValueError:
             number = math.nan
         if math.isnan(number):
-            raise self._not_a_number(value, where)
-        return identifier(each[names.query], where), identifier(each[names.doc], where), number
+            raise self._not_a_number(value, place)
+        return identifier(each[names.query], place), identifier(each[names.doc], place), number
 
-    def _not_a_number(self, value: object, where: str) -> KaratError:
+    def _not_a_number(self, value: object, place: Place | str) -> KaratError:
         noun = "rank" if self.columns.by_rank else self.number
         is_infinite = isinstance(value, float) and math.isinf(value)
         what = f"{noun} {shown(value)} is not a {'finite ' if is_infinite else ''}number"
-        return KaratError(what, where=where, hint=HINT[self.number])
+        return KaratError(what, place=place, hint=HINT[self.number])
 
 
 def empty_error(name: str, number: Number) -> KaratError:
     """The error for a source without any document."""
     kind = "ground truth" if number == "grade" else "run"
-    return KaratError(f"the {kind} is empty", where=name, hint=HINT[number])
+    return KaratError(f"the {kind} is empty", place=name, hint=HINT[number])
 
 
 def _as_texts(ids: list[Any]) -> list[str] | None:

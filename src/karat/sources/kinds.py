@@ -7,7 +7,7 @@ from itertools import islice
 from numbers import Real
 from typing import Any, Literal
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.files.names import is_arrow
 from karat.sources.result_fields import are_results, names_by_field
 from karat.sources.samples import sample
@@ -73,7 +73,7 @@ def check_text_file(texts: TextFile, content: Literal["queries", "corpus"], give
         reject_pairs(names, content, name)
 
 
-def reject_pairs(names: Sequence[str], content: Literal["queries", "corpus"], where: str) -> None:
+def reject_pairs(names: Sequence[str], content: Literal["queries", "corpus"], place: Place | str) -> None:
     """Reject the columns of a run, of ground truth or of results, unless there are texts among them."""
     names = [name for name in names if isinstance(name, str)]
     found = _KNOWN.get(kind_of_columns(names)) or _headerless(names) or (_EITHER if _are_pairs(names) else None)
@@ -88,14 +88,14 @@ def reject_pairs(names: Sequence[str], content: Literal["queries", "corpus"], wh
         is_of_document = found != _KNOWN["results"] and find_column(names, "doc", [query, text])
         text = None if is_of_document and is_spelling(text, "doc_text") else text
     if text is None:
-        raise _not_texts(found, content, where)
+        raise _not_texts(found, content, place)
 
 
-def reject_lists_and_numbers(values: Iterable[Any], content: Literal["queries", "corpus"], where: str) -> None:
+def reject_lists_and_numbers(values: Iterable[Any], content: Literal["queries", "corpus"], place: Place | str) -> None:
     """Reject the values of a mapping if these are documents with their grades or scores, or lists of documents."""
     first = list(islice(values, _FIRST))
     if first and all(map(_are_documents, first)):
-        raise _not_texts(_EITHER, content, where)
+        raise _not_texts(_EITHER, content, place)
 
 
 def _headerless(names: Sequence[str]) -> str | None:
@@ -129,6 +129,6 @@ def _are_numbers(values: Iterable[Any]) -> bool:
     return all(isinstance(each, Real) and not isinstance(each, bool) for each in values)
 
 
-def _not_texts(found: str, content: Literal["queries", "corpus"], where: str) -> KaratError:
+def _not_texts(found: str, content: Literal["queries", "corpus"], place: Place | str) -> KaratError:
     texts = {"queries": "the texts of queries", "corpus": "the texts of documents"}[content]
-    return KaratError(f"{found}, not {texts}", where=where, hint=_HINTS[content])
+    return KaratError(f"{found}, not {texts}", place=place, hint=_HINTS[content])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from karat.documents.fields import DocumentLike
-from karat.errors import KaratError, list_hint, shown
+from karat.errors import KaratError, Place, list_hint, shown
 
 DocumentLists = Sequence[Sequence[DocumentLike]]
 """One list of documents per question."""
@@ -32,7 +32,7 @@ def check_document_lists(inputs: Mapping[str, Sequence[Sequence[object]]]) -> No
                 check_list(documents, f"{name}, query {query}", "Pass one list per query: [[doc, ...], [doc, ...]].")
 
 
-def check_list(values: object, where: str, hint: str) -> None:
+def check_list(values: object, place: Place | str, hint: str) -> None:
     """Reject a value that is not a list or a similar sequence."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        raise KaratError(f"{shown(values)} is not a list", where=where, hint=f"{list_hint(values)} {hint}".strip())
+        raise KaratError(f"{shown(values)} is not a list", place=place, hint=f"{list_hint(values)} {hint}".strip())

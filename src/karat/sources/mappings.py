@@ -16,7 +16,7 @@ from karat.arguments import is_list_like, sorted_set
 from karat.documents.fields import DocumentLike
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.key import Key, TextOfId
-from karat.errors import KaratError, plural, shown
+from karat.errors import KaratError, Place, plural, shown
 from karat.judged import Bools, Floats, Ints
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.sources.grades import grades_by_key
@@ -35,21 +35,21 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
     keyless, by_id, numeric = 0, False, False
     for query_key, docs in queries.items():
         query = _new_query(query_key, golds, name)
-        where = f"{name}, query {query}"
+        place = f"{name}, query {query}"
         if isinstance(docs, Mapping):
-            golds[query] = _ids_with_numbers(docs, key, where, "grades")
+            golds[query] = _ids_with_numbers(docs, key, place, "grades")
             by_id, numeric = True, numeric or not (golds[query] is docs or all_text(docs))
         else:
-            documents = list(_iterable(docs, where, _TRUTH_HINT))
+            documents = list(_iterable(docs, place, _TRUTH_HINT))
             numeric = numeric or _has_numeric_ids(documents, key)
-            listed = key.of(documents, where)
+            listed = key.of(documents, place)
             keyless += sum(not doc for doc in listed)
             golds[query] = {doc: 1.0 for doc in listed if doc}
             if any(one is not other for one, other in zip(listed, documents, strict=True)):
                 # In reverse, so that the first of several documents with the same key is kept.
                 originals[query] = dict(zip(reversed(listed), reversed(documents), strict=True))
             try:
-                if by_key := grades_by_key(listed, documents, where):
+                if by_key := grades_by_key(listed, documents, place):
                     scored[query] = by_key
             except KaratError as error:
                 bad_scores = bad_scores or error
@@ -98,14 +98,14 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str, *, finite:
     for query_key, docs in queries.items():
         query = _new_query(query_key, seen, name)
         seen.add(query)
-        where = f"{name}, query {query}"
+        place = f"{name}, query {query}"
         if isinstance(docs, Mapping):
-            scored[query] = _ids_with_numbers(docs, key, where, "scores")
+            scored[query] = _ids_with_numbers(docs, key, place, "scores")
             numeric = numeric or not (scored[query] is docs or all_text(docs))
         else:
-            documents = list(_iterable(docs, where, _RUN_HINT))
+            documents = list(_iterable(docs, place, _RUN_HINT))
             numeric = numeric or _has_numeric_ids(documents, key)
-            listed[query] = key.of_retrieved(documents, where)
+            listed[query] = key.of_retrieved(documents, place)
             originals.append(documents)
     reject_lone_surrogates(seen, name)
     parts: list[Batch] = []
@@ -124,7 +124,7 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
             hint = "Pass one list per query: [[doc, ...], [doc, ...]]."
             if isinstance(docs, str | os.PathLike):
                 hint += " Several files are evaluated with evaluate_runs."
-            raise KaratError(f"{shown(docs)} is not a list of documents", where=f"{name}, query {at}", hint=hint)
+            raise KaratError(f"{shown(docs)} is not a list of documents", place=f"{name}, query {at}", hint=hint)
     if len(lists) != len(queries):
         what = f"the ground truth has {plural(len(queries), 'query')} and {name} has {plural(len(lists), 'list')}"
         hint = "Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved."
@@ -132,7 +132,7 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
     return dict(zip(queries, lists, strict=True))
 
 
-def check_matched_by_id(key: Key, container: str, where: str, *, gold: bool = False) -> None:
+def check_matched_by_id(key: Key, container: str, place: Place | str, *, gold: bool = False) -> None:
     """Reject a `match` that needs more than ids, for documents that are given by their ids only."""
     if key.field == "id" or isinstance(key, TextOfId):
         return
@@ -145,24 +145,24 @@ def check_matched_by_id(key: Key, container: str, where: str, *, gold: bool = Fa
     elif gold:
         hint += " To grade them, set the score of each gold document."
     what = f"{container} contains only ids, so documents cannot be matched by {key.field}"
-    raise KaratError(what, where=where, hint=hint)
+    raise KaratError(what, place=place, hint=hint)
 
 
 def _new_query(value: object, seen: Set[str] | Mapping[str, Any], name: str) -> str:
     query = identifier(value, name)
     if query in seen:
-        raise KaratError(f"query {query} appears twice, once as text and once as a number", where=name)
+        raise KaratError(f"query {query} appears twice, once as text and once as a number", place=name)
     return query
 
 
-def _iterable(docs: object, where: str, hint: str) -> Iterable[object]:
+def _iterable(docs: object, place: Place | str, hint: str) -> Iterable[object]:
     if type(docs) is list:
         return docs
     if not isinstance(docs, Iterable) or not is_list_like(docs):
-        raise KaratError(f"{shown(docs)} is not a list of documents", where=where, hint=hint)
+        raise KaratError(f"{shown(docs)} is not a list of documents", place=place, hint=hint)
     if isinstance(docs, set | frozenset):
         if hint == _RUN_HINT:
-            raise KaratError("a set has no order", where=where, hint=hint)
+            raise KaratError("a set has no order", place=place, hint=hint)
         return sorted_set(docs)
     return docs
 
@@ -178,19 +178,19 @@ def _has_numeric_ids(documents: Sequence[object], key: Key) -> bool:
 
 
 def _ids_with_numbers(
-    docs: Mapping[Any, Any], key: Key, where: str, numbers: Literal["grades", "scores"]
+    docs: Mapping[Any, Any], key: Key, place: Place | str, numbers: Literal["grades", "scores"]
 ) -> dict[str, Any]:
     """A dict with ids as strings; the mapping itself if it is such a dict already, as it usually is."""
     if docs:
-        check_matched_by_id(key, f"a mapping of documents to {numbers}", where, gold=numbers == "grades")
+        check_matched_by_id(key, f"a mapping of documents to {numbers}", place, gold=numbers == "grades")
     if isinstance(docs, dict) and all_text(docs):
         # The methods of a subclass may do anything.
         return docs if type(docs) is dict else dict(docs.items())
     texts: dict[str, Any] = {}
     for doc, value in docs.items():
-        text = identifier(doc, where)
+        text = identifier(doc, place)
         if text in texts:
-            raise KaratError(f"document {text} appears twice, once as text and once as a number", where=where)
+            raise KaratError(f"document {text} appears twice, once as text and once as a number", place=place)
         texts[text] = value
     return texts
 
@@ -241,7 +241,7 @@ def _invalid_number_error(
                 is_infinite = isinstance(value, float) and math.isinf(value)
                 return KaratError(
                     f"{what} {shown(value)} is not a {'finite ' if is_infinite else ''}number",
-                    where=f"{name}, query {query}, document {doc}",
+                    place=f"{name}, query {query}, document {doc}",
                     hint="Evaluate several runs with evaluate_runs."
                     if several_runs
                     else f"Every document needs a {what}.",

@@ -37,7 +37,7 @@ def adapted(source: Any, number: Number, name: str) -> Any:
         return hugging_face_table(source, name)
     if isinstance(source, bytes):
         hint = "To read the content of a file, pass io.BytesIO(content)."
-        raise KaratError(f"{shown(source)} is neither a path nor an open file", where=name, hint=hint)
+        raise KaratError(f"{shown(source)} is neither a path nor an open file", place=name, hint=hint)
     if isinstance(source, str | Mapping | Sequence):
         return source
     if is_series(source):
@@ -112,7 +112,7 @@ def _rows_or_lists(iterator: Iterator[Any], number: Number, name: str) -> Iterat
     first = next(iterator, nothing)
     if first is nothing:
         hint = "An iterator can be read only once: create a new one, or pass a list."
-        raise KaratError("this iterator has nothing left", where=name, hint=hint)
+        raise KaratError("this iterator has nothing left", place=name, hint=hint)
     return chain((first,), iterator) if is_row(first, number) else [first, *iterator]
 
 
@@ -141,7 +141,7 @@ def _reject_rows_as_lists(source: Sequence[Any], number: Number, name: str) -> N
         for row in source
     ):
         hint = f"Write rows as tuples: [(query, doc, {number}), ...]. If these are documents, write all ids as texts."
-        raise KaratError(f"{shown(source[0])} may be a row or documents", where=f"{name}, row 0", hint=hint)
+        raise KaratError(f"{shown(source[0])} may be a row or documents", place=f"{name}, row 0", hint=hint)
 
 
 def hugging_face_table(source: Any, name: str) -> Any:
@@ -149,7 +149,7 @@ def hugging_face_table(source: Any, name: str) -> Any:
     if isinstance(source, Mapping):
         splits = enumeration([shown(split) for split in source], "and")
         hint = f"Pass one of them, such as dataset[{shown(next(iter(source), 'test'))}]."
-        raise KaratError(f"this is a DatasetDict with {plural(len(source), 'split')}: {splits}", where=name, hint=hint)
+        raise KaratError(f"this is a DatasetDict with {plural(len(source), 'split')}: {splits}", place=name, hint=hint)
     if not hasattr(source, "__len__"):
         return iter(source)
     # Slicing gives the rows that are selected, in their order; `data` has all rows.
@@ -170,7 +170,7 @@ def _from_ranx(source: Any, number: Number, name: str) -> Any:
         return source
     if number != expected:
         hint = "Pass the ground truth (Qrels) first, then the run (Run)."
-        raise KaratError(f"this is a {kind} of ranx", where=name, hint=hint)
+        raise KaratError(f"this is a {kind} of ranx", place=name, hint=hint)
     return {query: dict(docs.items()) for query, docs in queries.items()}
 
 
@@ -184,7 +184,7 @@ def _frame_of_series(series: Any, number: Number, name: str) -> Any:
     levels = list(series.index.names)
     if len(levels) != 2:
         hint = "Its index must have two levels: query and document. Or pass a data frame."
-        raise KaratError(f"this Series has {plural(len(levels), 'level')} of index", where=name, hint=hint)
+        raise KaratError(f"this Series has {plural(len(levels), 'level')} of index", place=name, hint=hint)
     names = [default if level is None else level for level, default in zip(levels, ("query", "doc"), strict=True)]
     return series.rename_axis(names).rename(number).reset_index()
 
@@ -193,7 +193,7 @@ def _table_of_structured_array(array: Any, name: str) -> Any:
     import pyarrow as pa
 
     if array.ndim != 1:
-        raise KaratError(f"an array with {array.ndim} dimensions is not a list of rows", where=name)
+        raise KaratError(f"an array with {array.ndim} dimensions is not a list of rows", place=name)
     try:
         columns = {field: pa.array(array[field]) for field in array.dtype.names}
         texts = {
@@ -202,4 +202,4 @@ def _table_of_structured_array(array: Any, name: str) -> Any:
         return pa.table(columns | texts)
     except (pa.ArrowInvalid, UnicodeError):
         what = "a text, or the name of a field, is not UTF-8"
-        raise KaratError(what, where=name, hint="Convert the array to Unicode texts.") from None
+        raise KaratError(what, place=name, hint="Convert the array to Unicode texts.") from None

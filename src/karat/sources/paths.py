@@ -33,7 +33,7 @@ def expand(path: str) -> list[str]:
     if not is_pattern(path) or os.path.lexists(path):
         return [path]
     files = [each for each in sorted(glob.glob(path, recursive=True)) if _is_listed(each, os.path.basename(path))]
-    require(files, "no file matches this pattern", NAME_FILES, where=path)
+    require(files, "no file matches this pattern", NAME_FILES, place=path)
     return [path] if _are_parts(files) else files
 
 
@@ -76,10 +76,10 @@ def _files_in(folder: str) -> list[str]:
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
-        raise KaratError(f"cannot be read: {error.strerror}", where=folder) from None
+        raise KaratError(f"cannot be read: {error.strerror}", place=folder) from None
     files = [each for name in names if _is_listed(each := os.path.join(folder, name))]
     unfinished = "Spark has not finished writing it, or was stopped." if "_temporary" in names else NAME_FILES
-    require(files, "this folder has no files", unfinished, where=folder)
+    require(files, "this folder has no files", unfinished, place=folder)
     return files
 
 

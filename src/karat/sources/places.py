@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from itertools import islice
 from typing import Protocol, TypeVar
 
+from karat.errors import Place
 from karat.sources.records import Record
 
 Key = TypeVar("Key", bound=Hashable, contravariant=True)
@@ -18,7 +19,7 @@ class Places(Protocol[Key]):
 
     def __getitem__(self, key: Key, /) -> str: ...
 
-    def __setitem__(self, key: Key, place: str, /) -> None: ...
+    def __setitem__(self, key: Key, place: Place | str, /) -> None: ...
 
 
 class RereadPlaces(Places[Hashable]):
@@ -41,7 +42,7 @@ class RereadPlaces(Places[Hashable]):
             raise KeyError(key)
         return place
 
-    def __setitem__(self, key: Hashable, place: str, /) -> None:
+    def __setitem__(self, key: Hashable, place: Place | str, /) -> None:
         """Add the key of the next record; its place is found again if it is needed."""
         self._hashes.add(hash(key))
         self._number += 1
@@ -49,4 +50,4 @@ class RereadPlaces(Places[Hashable]):
     def _find(self, key: Hashable) -> str | None:
         """The place of the first record with a key, among those that were added."""
         added = islice(self._records, self._number)
-        return next((where for where, record in added if self._key(record, where) == key), None)
+        return next((place for place, record in added if self._key(record, place) == key), None)

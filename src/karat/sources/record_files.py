@@ -70,19 +70,19 @@ def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Reco
     try:
         header = next((line for line in reader if line), [])
         if len(header) < 2:
-            raise KaratError("the file is neither JSON nor a table", where=f"{source.name}:1", hint=hint)
+            raise KaratError("the file is neither JSON nor a table", place=f"{source.name}:1", hint=hint)
         check_unique(header, header, f"{source.name}:{reader.line_num}")
         before = reader.line_num
         for row in reader:
-            where, before = f"{source.name}:{reader.line_num}", reader.line_num
+            place, before = f"{source.name}:{reader.line_num}", reader.line_num
             if row and len(row) != len(header):
                 what = f"{plural(len(row), 'column')}, but the header line has {len(header)}"
                 raise KaratError(
-                    what, where=where, hint="Quote values that contain a comma, a tab or a quotation mark."
+                    what, place=place, hint="Quote values that contain a comma, a tab or a quotation mark."
                 )
             if row:
                 # An empty cell means no answer.
-                yield where, {name: cell or None for name, cell in zip(header, row, strict=True)}
+                yield place, {name: cell or None for name, cell in zip(header, row, strict=True)}
     except csv.Error as error:
         raise row_error(error, delimiter, f"{source.name}:{before + 1}", AS_JSON_LINES) from None
 
@@ -93,10 +93,10 @@ def lines_of_table(source: InputFile) -> Iterator[str]:
         try:
             text = b"".join(line + b"\n" for line in lines).decode()
         except UnicodeDecodeError:
-            raise KaratError("the file is not UTF-8", where=source.name, hint="Save the file as UTF-8.") from None
+            raise KaratError("the file is not UTF-8", place=source.name, hint="Save the file as UTF-8.") from None
         if "\0" in text:
             hint = "This is binary data, or UTF-16: save the file as UTF-8."
-            raise KaratError("the file contains a NUL byte", where=source.name, hint=hint)
+            raise KaratError("the file contains a NUL byte", place=source.name, hint=hint)
         yield from StringIO(text, newline="")
 
 
@@ -119,4 +119,4 @@ def records_from_frame(source: Any, name: str, first_row: int = 0) -> Iterator[t
         records = chain.from_iterable(batch.to_pylist() for batch in table.to_batches(max_chunksize=_BATCH_ROWS))
         yield from ((f"{name}, row {at}", record) for at, record in enumerate(records, first_row))
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise KaratError(f"cannot be read as a table: {error}", where=name, hint=hint) from None
+        raise KaratError(f"cannot be read as a table: {error}", place=name, hint=hint) from None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, Place, did_you_mean, require, shown
 from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import InvalidJsonError, decode_json, decode_lines
 from karat.sources.attributes import attribute, field_names_of
@@ -54,7 +54,7 @@ def rename_hint(names: Mapping[str, str]) -> str:
     return f"{options} (in Python fields={json.dumps(names, ensure_ascii=False)})."
 
 
-def field_value(record: Record, name: str, where: str = "") -> Any:
+def field_value(record: Record, name: str, place: Place | str = "") -> Any:
     """A field of a record, or None; `a.b` is what is called b in a, unless the record has a key `a.b`.
 
     >>> field_value({"choices": [{"text": "soft"}]}, "choices.0.text")
@@ -63,20 +63,20 @@ def field_value(record: Record, name: str, where: str = "") -> Any:
     if name in record:
         return record[name]
     outer, dot, inner = name.partition(".")
-    return _inner_value(record.get(outer), inner, where) if dot else None
+    return _inner_value(record.get(outer), inner, place) if dot else None
 
 
-def _inner_value(value: Any, name: str, where: str) -> Any:
+def _inner_value(value: Any, name: str, place: Place | str) -> Any:
     """What a path with dots leads to: through keys of mappings, positions in lists and attributes of objects."""
     if isinstance(value, Mapping):
-        return field_value(value, name, where)
+        return field_value(value, name, place)
     outer, dot, inner = name.partition(".")
     if isinstance(value, list):
         at = int(outer) if outer.isdecimal() and len(outer) < 10 else len(value)
         found = value[at] if at < len(value) else None
     else:
-        found = attribute(value, outer, where)
-    return _inner_value(found, inner, where) if dot else found
+        found = attribute(value, outer, place)
+    return _inner_value(found, inner, place) if dot else found
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class ListsAsText:
 
     first: str | None = None
     """the first value, if it is one"""
-    where: str = ""
+    place: Place | str = ""
     """the place of the first value"""
     has_others: bool = False
     """whether any value is something else"""
@@ -94,24 +94,24 @@ class ListsAsText:
     def of(cls, field: str, values: Iterable[tuple[str, Any]]) -> Self:
         """What is true of the values of a field, each of which is given with its place."""
         found = cls()
-        for where, value in values:
+        for place, value in values:
             if value is not None:
                 if not is_list_as_text(field, value):
                     return replace(found, has_others=True)
-                found = cls(value, where) if found.first is None else found
+                found = cls(value, place) if found.first is None else found
         return found
 
     @classmethod
-    def merged(cls, parts: Iterable[Self], where: str) -> Self:
+    def merged(cls, parts: Iterable[Self], place: Place | str) -> Self:
         """What is true of the values of all parts, whose place is `where`."""
         several = list(parts)
         first = min((part.first for part in several if part.first is not None), default=None)
-        return cls(first, where, any(part.has_others for part in several))
+        return cls(first, place, any(part.has_others for part in several))
 
     def check(self) -> None:
         """Raise an error if all values are such lists: each would be one document or answer."""
         if self.first is not None and not self.has_others:
-            raise list_as_text_error(self.first, self.where)
+            raise list_as_text_error(self.first, self.place)
 
 
 def is_list_as_text(field: str, value: Any) -> bool:
@@ -120,13 +120,13 @@ def is_list_as_text(field: str, value: Any) -> bool:
     return isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
-def list_as_text_error(value: Any, where: str) -> KaratError:
+def list_as_text_error(value: Any, place: Place | str) -> KaratError:
     """The error for a field in which all values are lists that were written as text."""
     hint = (
         "CSV and TSV files cannot contain lists: write Parquet or JSON lines,"
         ' with pandas frame.to_json("results.jsonl", orient="records", lines=True).'
     )
-    return KaratError(f"the text {shown(value)} is a list that was written as text", where=where, hint=hint)
+    return KaratError(f"the text {shown(value)} is a list that was written as text", place=place, hint=hint)
 
 
 def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = ()) -> Iterator[tuple[str, Record]]:
@@ -136,16 +136,16 @@ def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = 
     """
     paths = {path.partition(".")[0] for path in given}
     for at, record in enumerate(records):
-        where = f"{name}[{at}]"
+        place = f"{name}[{at}]"
         if isinstance(record, Mapping):
-            yield where, record
+            yield place, record
             continue
-        stored = {field: attribute(record, field, where) for field in field_names_of(record)}
-        computed = {path: attribute(record, path, where) for path in paths - stored.keys()}
+        stored = {field: attribute(record, field, place) for field in field_names_of(record)}
+        computed = {path: attribute(record, path, place) for path in paths - stored.keys()}
         fields = stored | {path: value for path, value in computed.items() if value is not None}
         hint = "A record is a dictionary, or an object with attributes."
-        require(fields, f"{shown(record)} is not a record", hint, where=where)
-        yield where, fields
+        require(fields, f"{shown(record)} is not a record", hint, place=place)
+        yield place, fields
 
 
 def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[str, Record]]:
@@ -189,10 +189,10 @@ def _in_pieces(blocks: Iterable[tuple[int, list[bytes]]]) -> Iterator[tuple[int,
             yield start + at, lines[at : at + _LINES_AT_ONCE]
 
 
-def _object(line: bytes, where: str, first: bool, hint: str) -> dict[str, Any]:
+def _object(line: bytes, place: Place | str, first: bool, hint: str) -> dict[str, Any]:
     """The object on a line. On the first line, JSON that is not in lines is recognized."""
     try:
-        value = decode_json(line.rstrip(), where, hint)
+        value = decode_json(line.rstrip(), place, hint)
         what, unfinished = f"{shown(value)} is not an object", False
     except InvalidJsonError as error:
         value, what, unfinished = None, error.what, error.at_end
@@ -204,7 +204,7 @@ def _object(line: bytes, where: str, first: bool, hint: str) -> dict[str, Any]:
     elif first and unfinished and line.lstrip().startswith(b"{"):
         what = "this object does not end on its line"
         hint = "Put each object on a line of its own: jq -c . results.json > results.jsonl"
-    raise KaratError(what, where=where, hint=hint)
+    raise KaratError(what, place=place, hint=hint)
 
 
 def is_single_json_value(data: bytes) -> bool:

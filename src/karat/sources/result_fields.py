@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text
-from karat.errors import KaratError, enumeration, nearest, shown
+from karat.errors import KaratError, Place, enumeration, nearest, shown
 from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import Guess, IfPresent, absence_note, guesses_note
@@ -61,7 +61,7 @@ def fields_of_results(
     records: Iterable[Record],
     given: Mapping[str, str] | None,
     parts: Collection[str],
-    where: str,
+    place: Place | str,
     needed_by_part: Mapping[Any, tuple[str, ...]] = PARTS,
 ) -> ResultFields:
     """The fields to read: given names, karat's own, and for what has neither, usual names if all of a part are found.
@@ -94,7 +94,7 @@ def fields_of_results(
     return ResultFields(
         names | {field: found[0] for field, found in guessed.items()},
         texts,
-        tuple(f"{where}: {each}" for each in notes),
+        tuple(f"{place}: {each}" for each in notes),
     )
 
 
@@ -155,10 +155,12 @@ def _settle_either(fitting: dict[str, list[str]], known: Collection[str]) -> Non
     fitting |= {field: fitting[field] if wanted == {field} else only[field] for field in only}
 
 
-def missing_fields_error(missing: Sequence[str], fields: ResultFields, example: Record, where: str) -> KaratError:
+def missing_fields_error(
+    missing: Sequence[str], fields: ResultFields, example: Record, place: Place | str
+) -> KaratError:
     """The error for fields that no line has: lists the fields that are present, and suggests some of them."""
     if "query" in missing and _maps_queries_to_documents(example):
-        return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", where=where, hint=JSON_IS_READ)
+        return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", place=place, hint=JSON_IS_READ)
     names, texts = fields.names, fields.present
     quoted = [shown(names[field]) for field in missing]
     if len(missing) > 1:
@@ -182,7 +184,7 @@ def missing_fields_error(missing: Sequence[str], fields: ResultFields, example: 
     for field, instead, content in (("truth", "gold_answers", "answers"), ("gold_answers", "truth", "documents")):
         if instead not in missing and instead not in texts and renamed.get(field) in _EITHER:
             hint += f" If {renamed[field]} contains gold {content}, use {rename_hint({instead: renamed[field]})}"
-    return KaratError(what, where=where, hint=f"{hint} {_ELSEWHERE.get(missing[0], '')}".rstrip())
+    return KaratError(what, place=place, hint=f"{hint} {_ELSEWHERE.get(missing[0], '')}".rstrip())
 
 
 def _maps_queries_to_documents(record: Record) -> bool:

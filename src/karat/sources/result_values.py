@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.sources.records import Record, is_list_as_text, list_as_text_error, rename_hint
 from karat.sources.result_fields import PARTS
 
@@ -26,9 +26,9 @@ class FieldReader:
         """whether a value is not a list that was written as text"""
         self._example: Mapping[str, Any] | None = None
 
-    def read(self, value: Any, where: str) -> Any:
+    def read(self, value: Any, place: Place | str) -> Any:
         """The value of a record, which is not None."""
-        place = f"{where}, {self._name}"
+        place = f"{place}, {self._name}"
         if not self._others and not is_list_as_text(self._field, value):
             self._others = True
         if not self.is_present:
@@ -54,10 +54,10 @@ class FieldReader:
             raise self._fault
         # In many logs the answer is an object.
         hint = f"Use the text in it: {rename_hint({self._field: f'{self._name}.{inner}'})}"
-        raise KaratError(self._fault.what, where=self._fault.where, hint=hint)
+        raise KaratError(self._fault.what, place=self._fault.place, hint=hint)
 
 
-def documents_of_record(value: object, where: str) -> Any:
+def documents_of_record(value: object, place: Place | str) -> Any:
     """The documents of a query: a list, or a mapping of documents to numbers as it is."""
     if isinstance(value, str):
         return [value]
@@ -68,14 +68,14 @@ def documents_of_record(value: object, where: str) -> Any:
         if bool in kinds:
             doc = next(doc for doc, number in value.items() if isinstance(number, bool))
             hint = "Grades and scores are numbers: write 1 and 0."
-            raise KaratError(f"the grade or score of document {shown(doc)} is {value[doc]}", where=where, hint=hint)
+            raise KaratError(f"the grade or score of document {shown(doc)} is {value[doc]}", place=place, hint=hint)
         return value
     if isinstance(value, list | tuple):
-        return [item if type(item) is str else _document(item, where, at) for at, item in enumerate(value)]
-    raise KaratError(f"{shown(value)} is not a list of documents", where=where, hint=_DOCUMENTS)
+        return [item if type(item) is str else _document(item, place, at) for at, item in enumerate(value)]
+    raise KaratError(f"{shown(value)} is not a list of documents", place=place, hint=_DOCUMENTS)
 
 
-def _document(item: object, where: str, at: int) -> object:
+def _document(item: object, place: Place | str, at: int) -> object:
     if type(item) is dict or isinstance(item, Mapping):  # nearly all are dicts, and isinstance with Mapping is slow
         return _unwrapped(item)
     if isinstance(item, list | tuple) and len(item) == 3 and isinstance(item[0], str) and item[0]:
@@ -83,7 +83,7 @@ def _document(item: object, where: str, at: int) -> object:
     number = isinstance(item, Real) and (isinstance(item, bool) or not isinstance(item, Integral))
     if item is None or number or isinstance(item, bytes | list | tuple | set | frozenset):
         hint = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'
-        raise KaratError(f"{shown(item)} is not a document", where=f"{where}[{at}]", hint=hint)
+        raise KaratError(f"{shown(item)} is not a document", place=f"{place}[{at}]", hint=hint)
     return item
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, plural, shown
+from karat.errors import KaratError, Place, plural, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.part_files import check_files
 from karat.sources.objects import records_of
@@ -144,7 +144,7 @@ def results_of(
     except KaratError as error:
         if "answers" in required or not read:
             raise
-        unscored.append((f"answers not scored: {error.where}: {error.what}", len(found["answer"]), error.hint or ""))
+        unscored.append((f"answers not scored: {error.place}: {error.what}", len(found["answer"]), error.hint or ""))
     truth, run, golds, answers = (read.get(field, {}) for field in READERS)
     empty = [query for query in places if not any(query in found[field] for field in READERS)]
     questions = _questions(records, fields, tuple(places))
@@ -172,7 +172,7 @@ def _found_fields(
     if fault:
         raise fault
     if not records:
-        raise KaratError("no results found", where=name, hint=hint)
+        raise KaratError("no results found", place=name, hint=hint)
     return records, fields, found, without_query
 
 
@@ -226,25 +226,25 @@ def fields_by_query(
     different error, for whoever reads all of them.
     """
     without_query, is_any = None, False
-    for where, record in records:
-        value = field_value(record, names["query"], where)
+    for place, record in records:
+        value = field_value(record, names["query"], place)
         values = {}
         if value is None:
-            without_query = without_query or where
-            values = _values(record, names, where)
+            without_query = without_query or place
+            values = _values(record, names, place)
         if without_query and (is_any or value is not None):
             what = f"the field {shown(names['query'])} is missing"
-            raise KaratError(what, where=without_query, hint="Every line needs a query.")
+            raise KaratError(what, place=without_query, hint="Every line needs a query.")
         query = None
         if value is not None:
-            query, is_any = _new_query(value, where, places), True
-            places[query] = where
-            values = _values(record, names, where)
-        yield where, record, query, values
+            query, is_any = _new_query(value, place, places), True
+            places[query] = place
+            values = _values(record, names, place)
+        yield place, record, query, values
 
 
-def _values(record: Record, names: Mapping[str, str], where: str) -> dict[str, Any]:
-    values = {field: field_value(record, names[field], where) for field in READERS}
+def _values(record: Record, names: Mapping[str, str], place: Place | str) -> dict[str, Any]:
+    values = {field: field_value(record, names[field], place) for field in READERS}
     return {field: value for field, value in values.items() if value is not None}
 
 
@@ -282,13 +282,13 @@ def _fields_to_read(
     return [field for part in PARTS if part in parts for field in PARTS[part]]
 
 
-def _new_query(value: object, where: str, places: Places[str]) -> str:
-    query = identifier(value, where)
-    reject_lone_surrogates([query], where)
+def _new_query(value: object, place: Place | str, places: Places[str]) -> str:
+    query = identifier(value, place)
+    reject_lone_surrogates([query], place)
     if query in places:
         raise KaratError(
             f"query {shown(query)} was already in {places[query]}",
-            where=where,
+            place=place,
             hint="Keep one line per query, or use another field for the query: " + rename_hint({"query": "..."}),
         )
     return query

@@ -18,7 +18,7 @@ import numpy as np
 
 from karat.arguments import as_number
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.judged import Floats
 from karat.sources.arrays import ColumnBuilder, text_column
 from karat.sources.attributes import field_names_of
@@ -49,7 +49,7 @@ def read_rows(rows: Iterable[Any], number: Number, given: Mapping[str, str] | No
         if start > MOST_ROWS:
             hint = "Write them to a file, sorted by query, and pass its path."
             raise KaratError(
-                f"more than {MOST_ROWS:,} rows, which are read into memory together", where=name, hint=hint
+                f"more than {MOST_ROWS:,} rows, which are read into memory together", place=name, hint=hint
             )
     return Frame.from_columns(
         name, queries.column(), docs.column(), np.frombuffer(numbers, np.float64), tuple(dict.fromkeys(reader.notes))
@@ -105,34 +105,34 @@ class _RowReader:
             raise ValueError("not a rank")
         return queries, docs, [-rank for rank in numbers] if columns.by_rank else numbers
 
-    def _row(self, entry: Any, where: str) -> Row:
+    def _row(self, entry: Any, place: Place | str) -> Row:
         """One row, or an error that says what is wrong with it."""
         hint, by_rank = f"{_TUPLES[self.number]} {_LISTS}", False
         if isinstance(entry, tuple) and not hasattr(entry, "_fields"):
             if self.given:
                 raise KaratError(
-                    f"{shown(entry)} has no names of fields", where=where, hint="Leave the names of columns out."
+                    f"{shown(entry)} has no names of fields", place=place, hint="Leave the names of columns out."
                 )
             if len(entry) != 3:
-                raise KaratError(f"{shown(entry)} is not a row", where=where, hint=hint)
+                raise KaratError(f"{shown(entry)} is not a row", place=place, hint=hint)
             query, doc, value = entry
         elif is_row(entry, self.number, self.given):
-            columns = self._fields(entry, where)
+            columns = self._fields(entry, place)
             hint, by_rank = f"Every row needs a {'rank' if columns.by_rank else self.number}.", columns.by_rank
             of = entry.get if isinstance(entry, Mapping) else lambda name: getattr(entry, name, None)
             query, doc, value = map(of, (columns.query, columns.doc, columns.number))
         else:
-            raise KaratError(f"{shown(entry)} is not a row", where=where, hint=hint)
+            raise KaratError(f"{shown(entry)} is not a row", place=place, hint=hint)
         self._note_numbers(query, doc)
-        ids = identifier(query, where), identifier(doc, where)
+        ids = identifier(query, place), identifier(doc, place)
         if not all(ids):
-            raise KaratError("an id is empty", where=where)
-        read = self._number(value, where, hint)
+            raise KaratError("an id is empty", place=place)
+        read = self._number(value, place, hint)
         if by_rank and not is_rank(read):
-            raise rank_error(shown(value), where)
+            raise rank_error(shown(value), place)
         return *ids, -read if by_rank else read
 
-    def _number(self, value: Any, where: str, hint: str) -> float:
+    def _number(self, value: Any, place: Place | str, hint: str) -> float:
         read: float
         try:
             read = array("d", [value])[0]
@@ -141,7 +141,7 @@ class _RowReader:
             read = math.nan if large is None else large
         if math.isnan(read) or (self.number == "grade" and math.isinf(read)):
             convert = f"Convert each {self.number} with float(). " if isinstance(value, str) else ""
-            raise KaratError(f"{self.number} {shown(value)} is not a number", where=where, hint=f"{convert}{hint}")
+            raise KaratError(f"{self.number} {shown(value)} is not a number", place=place, hint=f"{convert}{hint}")
         return read
 
     def _note_numbers(self, query: object, doc: object) -> None:
@@ -150,11 +150,11 @@ class _RowReader:
             if not isinstance(value, str):
                 self.notes[:] = dict.fromkeys([*self.notes, *numeric_ids_note(self.name, kind)])
 
-    def _fields(self, entry: Any, where: str) -> ReadColumns:
+    def _fields(self, entry: Any, place: Place | str) -> ReadColumns:
         """The fields of a row with names."""
         names = tuple(field_names_of(entry))
         if names not in self._columns:
-            self._columns[names] = columns_to_read(names, self.number, self.given, where, "field")
+            self._columns[names] = columns_to_read(names, self.number, self.given, place, "field")
             self.notes.extend(self._columns[names].note(self.name))
         return self._columns[names]
 

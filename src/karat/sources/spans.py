@@ -12,7 +12,7 @@ import numpy as np
 
 from karat.arguments import is_list_like
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, plural, shown
+from karat.errors import KaratError, Place, plural, shown
 from karat.judged import Ints, place_in_query
 from karat.sources.containers import Truth
 from karat.sources.tables import ByQuery, Number
@@ -127,13 +127,13 @@ def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str
         for key, spans in source.items():
             query = _id(key, name)
             if query in listed:
-                raise KaratError(f"query {query} appears twice, once as text and once as a number", where=name)
+                raise KaratError(f"query {query} appears twice, once as text and once as a number", place=name)
             listed[query] = spans
         return listed
     if not isinstance(source, Sequence) or isinstance(source, str | bytes):
         path = getattr(source, "path", None)
         what = "a data frame" if hasattr(source, "__arrow_c_stream__") else shown(path or source)
-        raise KaratError(f"spans cannot be read from {what}", where=name, hint=_FORMS)
+        raise KaratError(f"spans cannot be read from {what}", place=name, hint=_FORMS)
     if queries is not None and len(source) != len(queries):
         raise KaratError(
             f"the ground truth has {plural(len(queries), 'query')} and {name} has {plural(len(source), 'list')}",
@@ -142,35 +142,35 @@ def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str
     return dict(zip(queries or map(str, range(len(source))), source, strict=True))
 
 
-def _spans(listed: object, where: str, each: str) -> list[Span]:
+def _spans(listed: object, place: Place | str, each: str) -> list[Span]:
     if isinstance(listed, Mapping) or not isinstance(listed, Iterable) or not is_list_like(listed):
-        raise KaratError(f"{shown(listed)} is not a list of spans", where=where, hint=_FORMS)
+        raise KaratError(f"{shown(listed)} is not a list of spans", place=place, hint=_FORMS)
     if isinstance(listed, set | frozenset):
         if each == "rank":
-            raise KaratError("a set has no order", where=where, hint=_FORMS)
+            raise KaratError("a set has no order", place=place, hint=_FORMS)
         listed = sorted(listed, key=lambda span: shown(span, 1000))
-    return [_span(span, f"{where}, {each} {at}") for at, span in enumerate(listed, 1)]
+    return [_span(span, f"{place}, {each} {at}") for at, span in enumerate(listed, 1)]
 
 
-def _span(span: Any, where: str) -> Span:
+def _span(span: Any, place: Place | str) -> Span:
     # A named tuple is read by the names of its fields, which may be in any order.
     if isinstance(span, tuple | list) and not hasattr(span, "_fields"):
         if len(span) != 3:
-            raise KaratError(f"{shown(span)} is not a span", where=where, hint=_SPAN)
+            raise KaratError(f"{shown(span)} is not a span", place=place, hint=_SPAN)
         document, start, end = span
     else:
-        document, start, end = _parts(span, where)
-    name, first, last = _id(document, where), _position(start, "start", where), _position(end, "end", where)
+        document, start, end = _parts(span, place)
+    name, first, last = _id(document, place), _position(start, "start", place), _position(end, "end", place)
     if not name:
-        raise KaratError("the document of a span is an empty text", where=where, hint=_SPAN)
+        raise KaratError("the document of a span is an empty text", place=place, hint=_SPAN)
     if last < first:
         raise KaratError(
-            f"a span ends at {last}, before its start at {first}", where=where, hint="Write (document, start, end)."
+            f"a span ends at {last}, before its start at {first}", place=place, hint="Write (document, start, end)."
         )
     return Span(name, first, last)
 
 
-def _parts(span: Any, where: str) -> tuple[object, object, object]:
+def _parts(span: Any, place: Place | str) -> tuple[object, object, object]:
     """The document, start and end of an object; a chunk without an end is as long as its text."""
     # LlamaIndex's retrievers wrap a node, and only some of its fields can be read from the wrapper.
     inner = getattr(span, "node", None)
@@ -178,10 +178,10 @@ def _parts(span: Any, where: str) -> tuple[object, object, object]:
     holders = (chunk, *(_named(chunk, name) for name in _META))
     document, start, end, content = (_first(holders, names) for names in (_DOCUMENT, _START, _END, _CONTENT))
     if end is None and isinstance(content, str) and start is not None:
-        end = _position(start, "start", where) + len(content)
+        end = _position(start, "start", place) + len(content)
     for part, value in (("document", document), ("start", start), ("end", end)):
         if value is None:
-            raise KaratError(f"{shown(span)} is not a span: it has no {part}", where=where, hint=_SPAN)
+            raise KaratError(f"{shown(span)} is not a span: it has no {part}", place=place, hint=_SPAN)
     return document, start, end
 
 
@@ -194,23 +194,23 @@ def _named(holder: object, name: str) -> object:
     return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
 
 
-def _position(value: object, what: str, where: str) -> int:
+def _position(value: object, what: str, place: Place | str) -> int:
     # Nearly all are plain integers, and isinstance with Integral is slower than everything else here.
     if type(value) is not int and (not isinstance(value, Integral) or isinstance(value, bool)):
-        raise KaratError(f"the {what} of a span is {shown(value)}, not a whole number", where=where, hint=_POSITION)
+        raise KaratError(f"the {what} of a span is {shown(value)}, not a whole number", place=place, hint=_POSITION)
     position = int(value)
     if position < 0:
         hint = f"{_POSITION} LangChain uses -1 for chunks that it did not find in their document."
-        raise KaratError(f"the {what} of a span is {shown(position)}", where=where, hint=hint)
+        raise KaratError(f"the {what} of a span is {shown(position)}", place=place, hint=hint)
     if position > MAX_POSITION:
-        raise KaratError(f"the {what} of a span is larger than 2**62", where=where, hint=_POSITION)
+        raise KaratError(f"the {what} of a span is larger than 2**62", place=place, hint=_POSITION)
     return position
 
 
-def _id(value: object, where: str) -> str:
+def _id(value: object, place: Place | str) -> str:
     """An id without lone surrogates."""
-    text = identifier(value, where)
-    reject_lone_surrogates([text], where)
+    text = identifier(value, place)
+    reject_lone_surrogates([text], place)
     return text
 
 

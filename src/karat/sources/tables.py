@@ -199,7 +199,7 @@ def truth_from_rows(table: ScoredRows) -> Truth:
         query, doc = table.queries[segment], truth.docs[int(repeated[0])]
         raise KaratError(
             f"document {doc} is judged twice for query {query}",
-            where=table.locate(query, doc),
+            place=table.locate(query, doc),
             hint="Keep one judgment per document.",
         )
     return truth
@@ -220,7 +220,7 @@ def _read_all(table: PairTable) -> NumberedRows:
         builder.append(part)
         if len(builder) > MOST_ROWS:
             what = f"the ground truth has more than {MOST_ROWS:,} rows, which are read into memory together"
-            raise KaratError(what, where=table.name, hint="Split it by query into several files.")
+            raise KaratError(what, place=table.name, hint="Split it by query into several files.")
     if not len(builder):
         raise table.empty_error()
     return builder.take()

@@ -99,7 +99,7 @@ class TemporaryRows(AbstractContextManager["TemporaryRows"]):
             )
             folder = tempfile.gettempdir() if tempfile.tempdir else "the temporary folder"
             hint = f"Sort the run by query, or make space in {folder}, or set TMPDIR to another folder."
-            raise KaratError(what, where=self._run, hint=hint) from None
+            raise KaratError(what, place=self._run, hint=hint) from None
 
 
 def _array(kind: pa.DataType, values: np.ndarray) -> pa.Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
 from karat.sources.columns import MAX_LISTED, IfPresent
 from karat.sources.spellings import TextRole, find_column
 
@@ -23,13 +23,13 @@ class TextColumns(NamedTuple):
     def names(self) -> list[str]:
         return [self.id, self.text, *([] if self.title is None else [self.title])]
 
-    def notes(self, where: str) -> tuple[str, ...]:
+    def notes(self, place: Place | str) -> tuple[str, ...]:
         """What was guessed about the columns: one sentence, or none."""
-        return (f"{where}: {' and '.join(self.guessed)}",) if self.guessed else ()
+        return (f"{place}: {' and '.join(self.guessed)}",) if self.guessed else ()
 
 
 def text_columns(
-    names: Sequence[str], content: Literal["queries", "corpus"], given: Mapping[str, str] | None, where: str
+    names: Sequence[str], content: Literal["queries", "corpus"], given: Mapping[str, str] | None, place: Place | str
 ) -> TextColumns:
     """The columns of a table of queries, or of the documents of a corpus; `given` are names by role.
 
@@ -53,7 +53,7 @@ def text_columns(
         near = " ".join(filter(None, (did_you_mean(chosen[role], names) for role in missing if role in chosen)))
         options = " ".join(f"--column {content}.{role}=NAME" for role in missing)
         hint = f"{near} The columns are {listed}. If yours have other names, use {options} (in Python, rename them)."
-        raise KaratError(f"no column {of}", where=where, hint=hint.strip())
+        raise KaratError(f"no column {of}", place=place, hint=hint.strip())
     title = chosen.get("title")
     if title is None and content == "corpus":
         title = find_column(names, "title", [id_name, text])

@@ -58,7 +58,7 @@ class TextFile:
             file = InputFile(in_folder)
         form = detect(file) if given is None else check_format(given)
         if not is_arrow(form) and not file.first_byte():
-            raise KaratError("the file is empty", where=file.name, hint=HINT)
+            raise KaratError("the file is empty", place=file.name, hint=HINT)
         return cls(file, form, form not in ("csv", "tsv", "trec") or _has_header(file, column))
 
     @property
@@ -95,13 +95,13 @@ def read_values(source: str | InputFile, column: str) -> Values:
     first = list(islice(records, _FIRST))
     names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
     if not names:
-        raise KaratError("the file contains no records", where=file.file.name, hint=HINT)
+        raise KaratError("the file contains no records", place=file.file.name, hint=HINT)
     id_name = find_column([name for name in names if name != column], "id")
     if id_name is None:
         hint = (
             f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}. Ids are in one such as query, qid or _id."
         )
-        raise KaratError("no column of ids", where=file.file.name, hint=hint)
+        raise KaratError("no column of ids", place=file.file.name, hint=hint)
     is_guessed = id_name not in ("query", "_id") and file.has_header
     notes = (f"{file.file.name}: ids are read from the column {shown(id_name)}",) if is_guessed else ()
     return Values(_values(chain(first, records), id_name, column, names), (*file.notes, *notes))
@@ -111,18 +111,18 @@ def _values(
     records: Iterator[tuple[str, Record]], id_name: str, value_name: str, names: list[str]
 ) -> Iterator[tuple[str, str, Any]]:
     """The id and the value of each record. A value may be missing, but not in all records."""
-    found, place = False, ""
-    for where, record in records:
+    found, first = False, None
+    for place, record in records:
         value = field_value(record, value_name)
-        found, place = found or value is not None or value_name in record, place or where
+        found, place = found or value is not None or value_name in record, first or place
         of_record = record.get(id_name)
         if of_record is None:
-            raise KaratError(f"the id is missing: there is no {shown(id_name)}", where=where, hint="Each row needs it.")
-        yield where, identifier(of_record, where), value
+            raise KaratError(f"the id is missing: there is no {shown(id_name)}", place=place, hint="Each row needs it.")
+        yield place, identifier(of_record, place), value
     if not found:
         listed = f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}."
         hint = f"{did_you_mean(value_name, names)} {listed}".strip()
-        raise KaratError(f"no column {shown(value_name)}", where=place, hint=hint)
+        raise KaratError(f"no column {shown(value_name)}", place=first, hint=hint)
 
 
 def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[str, Record]]:
@@ -132,7 +132,7 @@ def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[str, Record
             return records_from_list(value, name)
         return ((f"{name}[{at}]", {"_id": str(at), column: each}) for at, each in enumerate(value))
     if not isinstance(value, Mapping):
-        raise KaratError(f"{shown(value)} is not a mapping of ids", where=name, hint=HINT)
+        raise KaratError(f"{shown(value)} is not a mapping of ids", place=name, hint=HINT)
     others = [each for each in value if each != column]
     if column in value and find_column(others, "id"):
         return iter([(name, value)])
@@ -169,7 +169,7 @@ def _ids_and_texts(file: InputFile) -> Iterator[tuple[str, Record]]:
         if len(row) != 2 and any(row):
             what = f"the line has {plural(len(row), 'column')} instead of 2: the id and the text"
             hint = "Add a header line that names the columns, such as _id and text, if there are more."
-            raise KaratError(what, where=f"{file.name}:{number}", hint=hint)
+            raise KaratError(what, place=f"{file.name}:{number}", hint=hint)
         if any(row):
             yield f"{file.name}:{number}", {"_id": row[0], "text": row[1]}
 

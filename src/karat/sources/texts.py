@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from karat.documents.fields import document_field, is_document, is_missing
 from karat.documents.ids import identifier
-from karat.errors import KaratError, enumeration, first_few, list_hint, plural, shown
+from karat.errors import KaratError, Place, enumeration, first_few, list_hint, plural, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.names import is_arrow
 from karat.files.part_files import files_of_table
@@ -149,7 +149,7 @@ class _Reader:
             self._read_entries(source)
         else:
             what = f"{shown(source)} is not a source of texts"
-            raise KaratError(what, where=self.name, hint=f"{list_hint(source)} {_SOURCE_HINT}".strip())
+            raise KaratError(what, place=self.name, hint=f"{list_hint(source)} {_SOURCE_HINT}".strip())
 
     def _read_file(self, file: InputFile, columns: Mapping[str, str] | None, given: str | None) -> None:
         text_column = (columns or {}).get("text")
@@ -231,13 +231,13 @@ class _Reader:
         entries = iter(source)
         first = list(islice(entries, _FIRST))
         if not first:
-            raise KaratError("there are no texts", where=name, hint=_SOURCE_HINT)
+            raise KaratError("there are no texts", place=name, hint=_SOURCE_HINT)
         chained = chain(first, entries)
         if isinstance(first[0], tuple) and not hasattr(first[0], "_fields"):
             for at, entry in enumerate(chained):
                 if not isinstance(entry, tuple) or len(entry) != 2:
                     what = f"{shown(entry)} is not a pair of an id and a text"
-                    raise KaratError(what, where=f"{name}[{at}]", hint=_SOURCE_HINT)
+                    raise KaratError(what, place=f"{name}[{at}]", hint=_SOURCE_HINT)
                 self._add_wanted(f"{name}[{at}]", *entry)
         elif not isinstance(first[0], Mapping | tuple) and is_document(first[0]):
             for at, entry in enumerate(chained):
@@ -256,51 +256,51 @@ class _Reader:
         first = list(islice(records, _FIRST))
         names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
         if not names:
-            raise KaratError("the file contains no records", where=name, hint=HINT)
+            raise KaratError("the file contains no records", place=name, hint=HINT)
         reject_pairs([] if columns else names, self.content, name)
         read = text_columns(names, self.content, columns, name)
         if has_header:
             self.notes.update(dict.fromkeys(read.notes(name)))
-        for where, record in chain(first, records):
-            of_record = self._identifier(where, field_value(record, read.id), read.id)
+        for place, record in chain(first, records):
+            of_record = self._identifier(place, field_value(record, read.id), read.id)
             if of_record in self.wanted:
-                self._add(where, of_record, field_value(record, read.text), _title(record, read))
+                self._add(place, of_record, field_value(record, read.text), _title(record, read))
 
-    def _add_wanted(self, where: str, value: Any, entry: Any) -> None:
-        if (of_entry := self._identifier(where, value, "id")) in self.wanted:
-            self._add_value(where, of_entry, entry)
+    def _add_wanted(self, place: Place | str, value: Any, entry: Any) -> None:
+        if (of_entry := self._identifier(place, value, "id")) in self.wanted:
+            self._add_value(place, of_entry, entry)
 
-    def _identifier(self, where: str, value: Any, column: str) -> str:
+    def _identifier(self, place: Place | str, value: Any, column: str) -> str:
         if isinstance(value, str):
             found = value
         elif value is None or is_missing(value):
-            raise without_id(column, where)
+            raise without_id(column, place)
         else:
-            found = identifier(int(value) if isinstance(value, float) and value.is_integer() else value, where)
+            found = identifier(int(value) if isinstance(value, float) and value.is_integer() else value, place)
             self.notes[numeric_ids(self.name)] = None
         if len(self.examples) < _EXAMPLES:
             self.examples.append(found)
         return found
 
-    def _add_value(self, where: str, of_value: str, value: Any) -> None:
+    def _add_value(self, place: Place | str, of_value: str, value: Any) -> None:
         """A text, a record or a document."""
         if isinstance(value, Text):
-            self._add(where, of_value, value.text, value.title)
+            self._add(place, of_value, value.text, value.title)
         elif isinstance(value, Mapping):
-            read = text_columns(["", *value], self.content, {"id": ""}, where)
-            self._add(where, of_value, field_value(value, read.text), _title(value, read))
+            read = text_columns(["", *value], self.content, {"id": ""}, place)
+            self._add(place, of_value, field_value(value, read.text), _title(value, read))
         elif value is None or isinstance(value, str | float) or not is_document(value):
-            self._add(where, of_value, value, None)
+            self._add(place, of_value, value, None)
         else:
             meta = document_field(value, "meta")
             title = meta.get("title") if isinstance(meta, Mapping) else None
-            self._add(where, of_value, document_field(value, "content"), title)
+            self._add(place, of_value, document_field(value, "content"), title)
 
-    def _add(self, where: str, of_text: str, text: Any, title: Any) -> None:
+    def _add(self, place: Place | str, of_text: str, text: Any, title: Any) -> None:
         noun = NOUNS[self.content]
         if text is not None and not isinstance(text, str) and not is_missing(text):
             what = f"{shown(text)} is not the text of a {noun}"
-            raise KaratError(what, where=where, hint="Pass texts as strings.")
+            raise KaratError(what, place=place, hint="Pass texts as strings.")
         texts = [each for each in (text, title) if isinstance(each, str) and each.strip()]
         if not texts:
             self.empty.add(of_text)
@@ -308,8 +308,8 @@ class _Reader:
         found = Text(texts[0], "".join(texts[1:]))
         if self.found.setdefault(of_text, found) != found:
             what = f"{noun} {shown(of_text)} has another text here than in {self.places[of_text]}"
-            raise KaratError(what, where=where, hint=f"Give each {noun} one text.")
-        self.places.setdefault(of_text, where)
+            raise KaratError(what, place=place, hint=f"Give each {noun} one text.")
+        self.places.setdefault(of_text, str(place))
 
     def _remember(self, ids: Iterable[str]) -> None:
         self.examples += islice(ids, _EXAMPLES - len(self.examples))
@@ -331,7 +331,7 @@ def no_texts(name: str, content: Content, missing: Sequence[str], count: int, ex
     if examples:
         hint = f"{hint}; the" if hint else "The"
         hint = f"{hint} texts have the ids {first_few(examples)}."
-    return KaratError(f"no text found for {which}", where=name, hint=hint or None)
+    return KaratError(f"no text found for {which}", place=name, hint=hint or None)
 
 
 def missing_texts(name: str, content: Content, missing: Sequence[str], count: int, wanted: int) -> str:
@@ -344,6 +344,6 @@ def numeric_ids(name: str) -> str:
     return f"{name}: ids are numbers, read as texts"
 
 
-def without_id(column: str, where: str) -> KaratError:
+def without_id(column: str, place: Place | str) -> KaratError:
     """The error for a row without an id."""
-    return KaratError(f"the id is missing: there is no {shown(column)}", where=where, hint="Each row needs it.")
+    return KaratError(f"the id is missing: there is no {shown(column)}", place=place, hint="Each row needs it.")

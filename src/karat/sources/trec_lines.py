@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from karat.errors import KaratError, plural, shown
+from karat.errors import KaratError, Place, plural, shown
 from karat.files.input_file import Block, InputFile
 from karat.sources.tables import Number
 
@@ -87,36 +87,36 @@ def parse_lines(block: Block, layout: Layout) -> tuple[list[str], list[str], lis
         except (IndexError, ValueError):
             value = math.nan
         if len(tokens) != wanted or not math.isfinite(value) or b"_" in tokens[at] or b"\0" in line:
-            query, doc, value = _parse_unusual(line, layout, partial(block.where, number))
+            query, doc, value = _parse_unusual(line, layout, partial(block.place, number))
         queries.append(query)
         docs.append(doc)
         values.append(value)
     return queries, docs, values
 
 
-def _parse_unusual(line: bytes, layout: Layout, where: Callable[[], str]) -> tuple[str, str, float]:
+def _parse_unusual(line: bytes, layout: Layout, place: Callable[[], str]) -> tuple[str, str, float]:
     """The query, document and number of a line that may be invalid."""
     tokens, wanted = line.split(), len(layout.columns)
     if b"\0" in line:
         raise KaratError(
             "the line contains a NUL byte",
-            where=where(),
+            place=place(),
             hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
         )
     if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
-        raise _wrong_column_count(tokens, layout, where())
+        raise _wrong_column_count(tokens, layout, place())
     number = tokens[layout.columns.index(layout.number)]
-    return _text(tokens[0], where), _text(tokens[2], where), _number(number, layout, where)
+    return _text(tokens[0], place), _text(tokens[2], place), _number(number, layout, place)
 
 
-def _text(token: bytes, where: Callable[[], str]) -> str:
+def _text(token: bytes, place: Callable[[], str]) -> str:
     try:
         return token.decode()
     except UnicodeDecodeError:
-        raise KaratError(f"{shown(token)} is not UTF-8", where=where(), hint="Save the file as UTF-8.") from None
+        raise KaratError(f"{shown(token)} is not UTF-8", place=place(), hint="Save the file as UTF-8.") from None
 
 
-def _number(token: bytes, layout: Layout, where: Callable[[], str]) -> float:
+def _number(token: bytes, layout: Layout, place: Callable[[], str]) -> float:
     try:
         number = math.nan if b"_" in token else float(token)
         valid = not math.isnan(number) and (math.isfinite(number) or layout == RUN)
@@ -125,19 +125,19 @@ def _number(token: bytes, layout: Layout, where: Callable[[], str]) -> float:
     if not valid:
         text = token.decode(errors="replace")
         what = f"{layout.number} {shown(text)} is not a number"
-        raise KaratError(what, where=where(), hint=layout.hint)
+        raise KaratError(what, place=place(), hint=layout.hint)
     return number
 
 
-def _wrong_column_count(tokens: list[bytes], layout: Layout, where: str) -> KaratError:
+def _wrong_column_count(tokens: list[bytes], layout: Layout, place: Place | str) -> KaratError:
     count, hint = len(tokens), layout.hint
     if layout == QRELS and count >= len(RUN.columns):
         hint += " This looks like a run: are ground truth and run in the wrong order?"
     elif layout == RUN and count == len(QRELS.columns):
         hint += " This looks like ground truth: are ground truth and run in the wrong order?"
-    return KaratError(f"the line has {plural(count, 'column')}", where=where, hint=hint)
+    return KaratError(f"the line has {plural(count, 'column')}", place=place, hint=hint)
 
 
 def empty_error(source: InputFile, layout: Layout) -> KaratError:
     """The error for a file without data lines."""
-    return KaratError(f"the {layout.kind} is empty", where=source.name, hint=layout.hint)
+    return KaratError(f"the {layout.kind} is empty", place=source.name, hint=layout.hint)

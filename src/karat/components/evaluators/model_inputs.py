@@ -8,7 +8,7 @@ from typing import Any, get_origin
 
 from karat.components.component import unknown_input
 from karat.components.types import check_type, type_text
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, Place, require, shown
 from karat.judges.prompts import Prompt, message_json
 from karat.judges.requests import Message
 from karat.labels.records import text_digest
@@ -88,19 +88,19 @@ def prompt_of(name: str, instructions: str, outputs: Sequence[str], examples: Se
     return Prompt(name, text_digest(text)[:8], text)
 
 
-def messages_of(prompt: Prompt, question: Mapping[str, Any], where: str) -> tuple[Message, ...]:
+def messages_of(prompt: Prompt, question: Mapping[str, Any], place: Place | str) -> tuple[Message, ...]:
     """The messages about a question; an input that cannot be written as JSON is an error."""
-    with _written_as_json("the inputs", where):
+    with _written_as_json("the inputs", place):
         return prompt.messages(question)
 
 
 @contextmanager
-def _written_as_json(what: str, where: str | None = None) -> Iterator[None]:
+def _written_as_json(what: str, place: Place | str | None = None) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, RecursionError) as error:
         hint = "Pass texts, numbers, and lists and dictionaries of these."
-        raise KaratError(f"{what} cannot be written as JSON: {error}", where=where, hint=hint) from None
+        raise KaratError(f"{what} cannot be written as JSON: {error}", place=place, hint=hint) from None
 
 
 def schema_of(fields: Mapping[str, Any]) -> dict[str, Any]:

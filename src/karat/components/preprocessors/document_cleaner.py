@@ -16,7 +16,7 @@ from karat.components.serialization import SerializableComponent
 from karat.documents.content import with_content
 from karat.documents.document import Document, as_document
 from karat.documents.fields import DocumentLike
-from karat.errors import KaratError, KaratTypeError, did_you_mean, enumeration, require, safe_line, shown
+from karat.errors import KaratError, KaratTypeError, Place, did_you_mean, enumeration, require, safe_line, shown
 
 UnicodeForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 Step = Callable[[str], str]
@@ -120,32 +120,32 @@ class DocumentCleaner(SerializableComponent):
         return [step for wanted, step in steps if wanted]
 
     def _cleaned(
-        self, given: DocumentLike, steps: Sequence[Step], where: str, without_content: list[str]
+        self, given: DocumentLike, steps: Sequence[Step], place: Place | str, without_content: list[str]
     ) -> DocumentLike | None:
         """The cleaned document, or None if its text is too short. The id of one without a text is added to the list."""
-        document = as_document(given, where)
+        document = as_document(given, place)
         if isinstance(given, str | Mapping):
             given = document
         text = document.content
         if text is None:
-            without_content.append(_id(document, where))
+            without_content.append(_id(document, place))
             return given
         if not isinstance(text, str):
             raise KaratError(
-                f"the content is {shown(text)}, which is not text", where=where, hint="Convert it to text."
+                f"the content is {shown(text)}, which is not text", place=place, hint="Convert it to text."
             )
         for step in steps:
             text = step(text)
         if len(text.strip()) < self.min_content_length:
             return None
-        return with_content(given, text, keep_id=self.keep_id, where=where)
+        return with_content(given, text, keep_id=self.keep_id, place=place)
 
 
-def _id(document: Document, where: str) -> str:
+def _id(document: Document, place: Place | str) -> str:
     try:
         return document.id
     except KaratError:  # no id can be derived from its metadata
-        return where
+        return str(place)
 
 
 def _nothing_to_clean(ids: Sequence[str]) -> str:
@@ -202,7 +202,7 @@ def _is_nested(documents: Sequence[Any]) -> bool:
     for at, each in enumerate(documents):
         if _is_list(each) != nested:
             what = f"{shown(each)} is {'not a list' if nested else 'a list'}, unlike the elements before it"
-            raise KaratError(what, where=f"documents[{at}]", hint=hint)
+            raise KaratError(what, place=f"documents[{at}]", hint=hint)
     return nested
 
 
@@ -244,11 +244,11 @@ def _check_regex(pattern: Any, replacement: Any, parameter: str) -> None:
         compiled.sub(replacement, "")  # parses the replacement, even if there is nothing to replace
     except (re.error, IndexError, OverflowError, RecursionError, ValueError) as error:
         hint = "Write patterns and replacements as for Python's re; re.escape turns plain text into a pattern."
-        raise KaratError(f"{shown(wrong)} cannot be used: {error}", where=_place(parameter), hint=hint) from None
+        raise KaratError(f"{shown(wrong)} cannot be used: {error}", place=_place(parameter), hint=hint) from None
 
 
 def _check(condition: object, parameter: str, what: str, hint: str) -> None:
-    require(condition, what, hint, where=_place(parameter))
+    require(condition, what, hint, place=_place(parameter))
 
 
 def _place(parameter: str) -> str:

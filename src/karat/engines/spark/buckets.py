@@ -130,8 +130,8 @@ class Buckets:
                 try:
                     rows.write.parquet(str(path))
                 except Exception as error:
-                    reason, where = failure(error), str(path).removeprefix("file:")
-                    raise KaratError(f"cannot be written: {reason.what}", where=where, hint=reason.hint) from None
+                    reason, place = failure(error), str(path).removeprefix("file:")
+                    raise KaratError(f"cannot be written: {reason.what}", place=place, hint=reason.hint) from None
             finally:
                 results.unpersist()
         return found

@@ -60,7 +60,7 @@ def columns_of(
         if schema.field(each).metadata:
             kind = frame.schema.fields[schema.get_field_index(each)].dataType.simpleString()
             what = f"Spark cannot hand over values of type {kind}"
-            raise KaratError(what, where=f"{name}, column {each}", hint="Convert the column, or drop it.")
+            raise KaratError(what, place=f"{name}, column {each}", hint="Convert the column, or drop it.")
     return read._replace(names=names)
 
 
@@ -115,7 +115,7 @@ def _sortable(order: str, schema: pa.Schema, name: str) -> str:
     kind = schema.field(_named(order, schema, name)).type
     if pa.types.is_nested(kind):
         hint = "Pass order= with the name of a column of numbers, texts or times."
-        raise KaratError(f"rows cannot be sorted by the type {kind}", where=f"{name}, column {order}", hint=hint)
+        raise KaratError(f"rows cannot be sorted by the type {kind}", place=f"{name}, column {order}", hint=hint)
     return order
 
 
@@ -126,7 +126,7 @@ def _named(wanted: str, schema: pa.Schema, name: str) -> str:
     listed = ", ".join(map(shown, schema.names[:MAX_LISTED])) or "none"
     more = f" and {len(schema.names) - MAX_LISTED} more" if len(schema.names) > MAX_LISTED else ""
     what = f"no column {shown(wanted)}; the columns are {listed}{more}"
-    raise KaratError(what, where=name, hint=did_you_mean(wanted, schema.names) or None)
+    raise KaratError(what, place=name, hint=did_you_mean(wanted, schema.names) or None)
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:

@@ -52,9 +52,9 @@ class Corpus:
         for table in (truth, run):
             what = "a corpus has the texts of documents in rows, and here a row has all documents of its query"
             hint = "Put the texts into the documents, as their field content, and leave the corpus out."
-            require(not table.by_query, what, hint, where=table.name)
+            require(not table.by_query, what, hint, place=table.name)
             hint = "Write the table as Parquet, CSV or TREC, or pass a DataFrame."
-            require(not table.records, "JSON lines cannot be joined with a corpus", hint, where=table.name)
+            require(not table.records, "JSON lines cannot be joined with a corpus", hint, place=table.name)
         texts = _wanted(truth, run).join(self._texts(), _DOC, "left").persist(StorageLevel.DISK_ONLY)
         try:
             yield JoinedCorpus(self, texts, _with_texts(truth, texts), _with_texts(run, texts))
@@ -109,7 +109,7 @@ class JoinedCorpus:
         wanted, found, in_corpus, other = first or (0, 0, 0, None)
         if other is not None:
             raise KaratError(
-                f"document {shown(other)} has several texts", where=name, hint="Give each document one text."
+                f"document {shown(other)} has several texts", place=name, hint="Give each document one text."
             )
         if wanted == found:
             return self.corpus.notes
@@ -129,7 +129,7 @@ def read_corpus(source: Any, session: SparkSession) -> Corpus:
         found = files.format(None, None).format
         if found != "parquet":
             hint = "Write it as Parquet, or pass a DataFrame with the ids and texts."
-            raise KaratError(f"on Spark, a corpus is not read from {IN_PROSE[found]}", where=files.name, hint=hint)
+            raise KaratError(f"on Spark, a corpus is not read from {IN_PROSE[found]}", place=files.name, hint=hint)
         name, source = files.name, session.read.parquet(files.path)
     frame = checked_frame(source, name)
     schema = arrow_schema(frame)
@@ -140,7 +140,7 @@ def read_corpus(source: Any, session: SparkSession) -> Corpus:
     for column, kind, fits in (
         (columns.id, of_id, is_number or _is_text(of_id)), (columns.text, of_text, _is_text(of_text))
     ):  # fmt: skip
-        require(fits, f"values of type {kind} are not texts", "Convert the column.", where=f"{name}, column {column}")
+        require(fits, f"values of type {kind} are not texts", "Convert the column.", place=f"{name}, column {column}")
     has_title = columns.title is not None and _is_text(schema.field(columns.title).type)
     read = {"id": columns.id, "text": columns.text, "title": columns.title if has_title else None}
     notes = (*columns.notes(name), *([numeric_ids(name)] if is_number else []))

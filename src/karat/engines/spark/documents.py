@@ -166,7 +166,7 @@ class DocumentEvaluation:
         if self.settings["ties"] == "input" and self.run.order is None and not self.run.by_query:
             what = 'the rows of a table on Spark have no order, which ties="input" needs'
             hint = "Name a column that gives the order: order= (--order). Or use another value of ties."
-            raise KaratError(what, where=self.run.name, hint=hint)
+            raise KaratError(what, place=self.run.name, hint=hint)
 
     def _checked_facts(self, parts: Sequence[BucketFacts]) -> DocumentFacts:
         """The facts about all queries; an error if ground truth and run do not fit together."""

@@ -66,7 +66,7 @@ def spark_files(path: str, session: SparkSession) -> SparkFiles:
     if os.path.isdir(os.path.join(local, "_delta_log")):
         hint = f"Pass a DataFrame: spark.read.format('delta').load({shown(path)})."
         raise KaratError(
-            "this is a table of Delta Lake, whose files may have rows that were deleted", where=name, hint=hint
+            "this is a table of Delta Lake, whose files may have rows that were deleted", place=name, hint=hint
         )
     for_spark = f"file:{os.path.abspath(local)}".translate(_PATTERN) if is_local else path
     try:
@@ -78,7 +78,7 @@ def spark_files(path: str, session: SparkSession) -> SparkFiles:
         raise _unreadable(error, name) from None
     if not files:
         what = "Spark finds no file here: it leaves out those whose names begin with _ or a dot"
-        raise KaratError(what, where=name, hint="Name a file, or a folder of files.")
+        raise KaratError(what, place=name, hint="Name a file, or a folder of files.")
     _check_names(files, name)
     several = len(files) > 1 or os.path.isdir(local)
     on_disk = [each for each in map(_on_disk, files) if each]
@@ -94,14 +94,14 @@ def not_read(name: str, of_files: Format) -> KaratError:
     """The error for a format that Spark does not read, or not in parts."""
     if of_files == "json":
         hint = "Write JSON lines, with one object per line, or use karat.evaluate, which reads it without Spark."
-        return KaratError("a JSON value cannot be read in parts", where=name, hint=hint)
+        return KaratError("a JSON value cannot be read in parts", place=name, hint=hint)
     hint = f"{_READ} Write it as Parquet, or use karat.evaluate, which reads it without Spark."
-    return KaratError(f"Spark does not read {IN_PROSE[of_files]}", where=name, hint=hint)
+    return KaratError(f"Spark does not read {IN_PROSE[of_files]}", place=name, hint=hint)
 
 
 def _unreadable(error: Exception, name: str) -> KaratError:
     found = failure(error)
-    return KaratError(f"Spark cannot read this: {found.what}", where=name)
+    return KaratError(f"Spark cannot read this: {found.what}", place=name)
 
 
 def _check_names(files: list[str], name: str) -> None:
@@ -109,11 +109,11 @@ def _check_names(files: list[str], name: str) -> None:
     suffixes = {os.path.splitext(file)[1].lower() for file in files}
     if other := sorted(suffixes & {*COMPRESSIONS} - {*_DECOMPRESSED}):
         hint = f"Decompress it, or compress it so that its name ends with {enumeration([*_DECOMPRESSED], 'or')}."
-        raise KaratError(f"Spark does not decompress {other[0]} files", where=name, hint=hint)
+        raise KaratError(f"Spark does not decompress {other[0]} files", place=name, hint=hint)
     formats = {found for file in files if (found := format_of_name(file))}
     if len(formats) > 1:
         what = f"these are {enumeration(sorted(IN_PROSE[each] for each in formats), 'and')} files"
-        raise KaratError(what, where=name, hint="Name the files of one format.")
+        raise KaratError(what, place=name, hint="Name the files of one format.")
 
 
 def _check_compression(path: str) -> None:
@@ -127,7 +127,7 @@ def _check_compression(path: str) -> None:
         hint = (
             f"Give it a name that ends with {wanted}." if wanted else f"Give it a name that does not end with {suffix}."
         )
-        raise KaratError(what, where=path, hint=hint)
+        raise KaratError(what, place=path, hint=hint)
 
 
 def _on_disk(uri: str) -> str | None:

@@ -49,7 +49,7 @@ def spark_table(
         name = name or _NAMES[role]
         return _table_of_frame(checked_frame(source, name), role, columns, name, order)
     path = os.fsdecode(source)
-    require(session, "a path is read by a Spark session", "Pass session=.", where=path)
+    require(session, "a path is read by a Spark session", "Pass session=.", place=path)
     return _table_of_path(path, role, columns, format, session, order)
 
 
@@ -67,12 +67,12 @@ def _table_of_path(
     found = files.format(format, NUMBERS.get(role))
     if found.format == "parquet":
         table = _table_of_frame(session.read.parquet(files.path), role, columns, files.name, order)
-        empty = KaratError("the table has no rows", where=files.name)
+        empty = KaratError("the table has no rows", place=files.name)
         return replace(table, notes=(*found.notes, *table.notes), empty_error=empty)
     if found.format == "feather" or (found.format == "json" and role != "verdicts"):
         raise not_read(files.name, found.format)
     what = f"the order of rows is not read from {IN_PROSE[found.format]} on Spark"
-    require(order is None, what, "Write the table as Parquet, or pass a DataFrame.", where=files.name)
+    require(order is None, what, "Write the table as Parquet, or pass a DataFrame.", place=files.name)
     return table_of_text(files, found, role, columns, session)
 
 
@@ -140,11 +140,11 @@ def checked_frame(source: Any, name: str) -> DataFrame:
 
     if isinstance(source, DataFrame):
         what = "this is a stream, which has no end"
-        require(not source.isStreaming, what, "Write it to a table, and pass that.", where=name)
+        require(not source.isStreaming, what, "Write it to a table, and pass that.", place=name)
         return source
     hint = f"{_HINT} Use karat.evaluate for local data."
     if hasattr(source, "to_spark"):
         hint = "Pass frame.to_spark()."
     elif hasattr(source, "__arrow_c_stream__") or hasattr(source, "iloc"):
         hint = "Pass spark.createDataFrame(frame), or use karat.evaluate, which reads it without Spark."
-    raise KaratError(f"{shown(source)} is not a DataFrame of Spark", where=name, hint=hint)
+    raise KaratError(f"{shown(source)} is not a DataFrame of Spark", place=name, hint=hint)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.files.input_file import InputFile
 from karat.sources.files import DescribedFile
 
@@ -52,7 +52,8 @@ def show_lines(error: KaratError, name: str, lines: Sequence[bytes]) -> None:
         return place_of_line(name, lines[number - 1]) if number <= len(lines) else name
 
     numbered = re.compile(rf"{re.escape(name)}:(\d+)\b")
-    error.what, error.where = numbered.sub(place, error.what), numbered.sub(place, error.where or "") or None
+    error._what = numbered.sub(place, error.what)
+    error.place = Place(numbered.sub(place, str(error.place))) if error.place else None
 
 
 def place_of_line(name: str, line: bytes) -> str:

@@ -16,10 +16,9 @@ from karat.documents.ids import identifier
 from karat.engines.spark.line_records import LINE, joined, named_file, place_of_line, show_lines
 from karat.engines.spark.shipping import arrow_type, error_text
 from karat.engines.spark.worker import ROW_ERROR
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.files.delimited_text import parsed_rows, row_error
 from karat.files.input_file import Block, InputFile
-from karat.sources.guessed_formats import add_hint
 from karat.sources.records import field_value, objects_from_json_lines
 from karat.sources.tables import Columns
 
@@ -38,7 +37,7 @@ ONE_LINE = "Spark reads a CSV file line by line, so that a value cannot contain 
 class BlockOfLines(Block):
     """Some lines of a file. Where they are in the file is not known, so that errors show the line itself."""
 
-    def where(self, line: int) -> str:
+    def place(self, line: int) -> str:
         """The file, and the line."""
         return place_of_line(self.source.name, bytes(self.data).splitlines()[line])
 
@@ -63,8 +62,8 @@ class LineReader:
             for lines in self._lines(batches):
                 yield self._with_error(self.read(lines), None)
         except KaratError as error:
-            add_hint(error, self.hint)
-            error.where = error.where or self.name
+            error.add_hint(self.hint)
+            error.place = error.place or Place(self.name)
             empty = [pa.nulls(1, field.type) for field in self.schema]
             yield self._with_error(pa.RecordBatch.from_arrays(empty, schema=self.schema), error_text(error))
 
@@ -101,7 +100,7 @@ def _header_rows(lines: pa.Array, header: bytes, file: str) -> int:
             if line.strip() != header:
                 what = f"the header differs from that of other files, which is {shown(header.decode(errors='replace'))}"
                 hint = "The files of one table have the same columns."
-                raise KaratError(what, where=place_of_line(file, line), hint=hint)
+                raise KaratError(what, place=place_of_line(file, line), hint=hint)
             return at + 1
     return 0
 
@@ -123,7 +122,7 @@ def _check_values_end(block: BlockOfLines, separator: str) -> None:
             try:
                 list(parsed_rows(line.decode("utf-8", "surrogateescape"), separator))
             except csv.Error as error:
-                raise row_error(error, separator, block.where(at), ONE_LINE) from None
+                raise row_error(error, separator, block.place(at), ONE_LINE) from None
 
 
 def undecided_guard() -> bool:
@@ -156,7 +155,7 @@ def rows_in(block: BlockOfLines, names: Sequence[str], separator: str) -> list[t
         try:
             cells = next(csv.reader([line.decode(errors="replace")], delimiter=separator, strict=True), [])
         except csv.Error as error:
-            raise row_error(error, separator, block.where(at), ONE_LINE) from None
+            raise row_error(error, separator, block.place(at), ONE_LINE) from None
         if cells:
             found.append(({name: cell or None for name, cell in zip(names, cells, strict=False)}, line))
     return found

@@ -8,7 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from karat.errors import KaratError, enumeration
+from karat.errors import KaratError, Place, enumeration
 from karat.sources.records import field_value
 
 _COUNTED = r"(?: \(counted from 0\))?"
@@ -23,11 +23,11 @@ def name_queries(error: KaratError, names: Sequence[str], tables: Sequence[pa.Ta
     for name, table, query in sorted(zip(names, tables, queries, strict=True), key=lambda each: -len(each[0])):
         rows = partial(_in_queries, table, query)
         places = re.compile(rf"(?<!\w)({re.escape(name)}(?:, column .*?)?), rows? (\d+)(?: and (\d+))?{_COUNTED}")
-        error.what = places.sub(rows, error.what)
-        error.where = places.sub(rows, error.where) if error.where else None
-    before = f" was already in {error.where}"
+        error._what = places.sub(rows, error.what)
+        error.place = Place(places.sub(rows, str(error.place))) if error.place else None
+    before = f" was already in {error.place}"
     if error.what.endswith(before):  # two rows of the same query, which have no other name
-        error.what = f"{error.what.removesuffix(before)} is there twice"
+        error._what = f"{error.what.removesuffix(before)} is there twice"
 
 
 def _in_queries(table: pa.Table, query: str, place: re.Match[str]) -> str:

@@ -188,4 +188,4 @@ def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if not (Path(home, "bin", "java").exists() if home else shutil.which("java")):
         what = f"JAVA_HOME is {home}, which contains no Java" if home else "Java was not found"
-        raise KaratError(what, where="Spark", hint="Spark needs Java 17 or newer: install it, or set JAVA_HOME.")
+        raise KaratError(what, place="Spark", hint="Spark needs Java 17 or newer: install it, or set JAVA_HOME.")

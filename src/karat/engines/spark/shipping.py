@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import karat
-from karat.errors import KaratError, KaratTypeError
+from karat.errors import KaratError, KaratTypeError, Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,14 +68,14 @@ def arrow_type(kind: pa.DataType, large: bool) -> pa.DataType:
 def error_text(error: KaratError) -> str:
     """An error as text, of which `error_from` makes the same error again."""
     of_type = "KaratTypeError" if isinstance(error, KaratTypeError) else "KaratError"
-    return json.dumps({"what": error.what, "where": error.where, "hint": error.hint, "type": of_type})
+    return json.dumps({"what": error.what, "place": error.place, "hint": error.hint, "type": of_type})
 
 
 def error_from(text: str) -> KaratError:
     """The error that an executor sent as text."""
     sent = json.loads(text)
     of_type = KaratTypeError if sent["type"] == "KaratTypeError" else KaratError
-    return of_type(sent["what"], where=sent["where"], hint=sent["hint"])
+    return of_type(sent["what"], place=sent["place"] and Place(*sent["place"]), hint=sent["hint"])
 
 
 def failure(error: Exception) -> KaratError:
@@ -86,10 +86,10 @@ def failure(error: Exception) -> KaratError:
             return error_from(line.split(_MARK, 1)[1])
     if any("spark.driver.maxResultSize" in line for line in lines):
         hint = "Pass per_query_path= to write them to files from the executors, or raise spark.driver.maxResultSize."
-        return KaratError("the scores of all queries are too large for the driver", where="Spark", hint=hint)
+        return KaratError("the scores of all queries are too large for the driver", place="Spark", hint=hint)
     if what := _of_python(lines):
-        return KaratError(f"a task failed: {what}", where="Spark", hint="The logs of the executors tell more.")
-    return KaratError(message_of_java(error), where="Spark")
+        return KaratError(f"a task failed: {what}", place="Spark", hint="The logs of the executors tell more.")
+    return KaratError(message_of_java(error), place="Spark")
 
 
 def message_of_java(error: Exception) -> str:

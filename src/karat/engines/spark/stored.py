@@ -92,7 +92,7 @@ class _Folder:
         of_java = getattr(session, "_jsparkSession", None)
         if of_java is None:
             hint = "Use a session that is not one of Spark Connect, or leave per_query_path= out."
-            raise KaratError("a session of Spark Connect cannot write scores to a folder", where=path, hint=hint)
+            raise KaratError("a session of Spark Connect cannot write scores to a folder", place=path, hint=hint)
         hadoop = session._jvm.org.apache.hadoop.fs  # pyspark has no other way to file systems
         try:
             settings = of_java.sessionState().newHadoopConf()
@@ -102,7 +102,7 @@ class _Folder:
             system = given.getFileSystem(settings)
             if system.exists(given):
                 hint = "Pass another per_query_path=, or delete it first."
-                raise KaratError("this folder exists already", where=path, hint=hint)
+                raise KaratError("this folder exists already", place=path, hint=hint)
             return cls(system.makeQualified(given).toString(), system, hadoop)
         except KaratError:
             raise
@@ -125,7 +125,7 @@ class _Folder:
 
 
 def _cannot_be_written(error: Exception, path: str) -> KaratError:
-    return KaratError(f"cannot be written: {message_of_java(error)}", where=path)
+    return KaratError(f"cannot be written: {message_of_java(error)}", place=path)
 
 
 def _check_rows(session: SparkSession, folder: _Folder, expected: int) -> None:
@@ -138,4 +138,4 @@ def _check_rows(session: SparkSession, folder: _Folder, expected: int) -> None:
     if rows != expected:
         what = f"the folder has {rows:,} of {plural(expected, 'query')} that executors have written"
         hint = "Pass a path that all machines share, such as s3a://bucket/folder or hdfs://host/folder."
-        raise KaratError(what, where=folder.path, hint=hint)
+        raise KaratError(what, place=folder.path, hint=hint)

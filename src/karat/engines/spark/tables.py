@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from karat.engines.spark.line_records import RecordsInLines
-from karat.errors import KaratError, enumeration, shown
+from karat.errors import KaratError, Place, enumeration, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -43,9 +43,9 @@ class SparkTable:
     """for lines of text: the local reader reads those of a bucket as a file"""
 
 
-def check_case(names: Sequence[str], where: str, hint: str) -> None:
+def check_case(names: Sequence[str], place: Place | str, hint: str) -> None:
     """An error if names of columns differ in case only: Spark finds columns whatever their case is."""
     folded = Counter(name.lower() for name in names)
     if alike := [shown(name) for name in names if folded[name.lower()] > 1]:
         what = f"the names {enumeration(alike, 'and')} differ in case only, and Spark takes them for the same"
-        raise KaratError(what, where=where, hint=hint)
+        raise KaratError(what, place=place, hint=hint)

@@ -158,7 +158,7 @@ def text_table(
 
 def _trec(files: SparkFiles, found: FilesFormat, number: Number, columns: Mapping[str, str] | None) -> TextTable:
     if any(not isinstance(name, IfPresent) for name in (columns or {}).values()):
-        raise KaratError("a TREC file has no names of columns", where=files.name, hint="Leave them out.")
+        raise KaratError("a TREC file has no names of columns", place=files.name, hint="Leave them out.")
     layout = layout_of_trec(number)
     read = partial(read_pairs, read=partial(read_trec, layout=layout), number=number, separator="")
     reader = LineReader(files.name, read, _pairs(number), hint=found.hint)
@@ -175,7 +175,7 @@ def _delimited(
     layout = layout_of(files.first, format, number, columns)
     header = files.first.start(layout.start).strip()
     if b"\n" in header:
-        raise KaratError("the header has more than one line", where=files.name, hint=ONE_LINE)
+        raise KaratError("the header has more than one line", place=files.name, hint=ONE_LINE)
     rows = partial(read_delimited, layout=layout, number=number, is_guarded=undecided_guard)
     read = partial(read_pairs, read=rows, number=number, separator=layout.separator)
     reader = LineReader(files.name, read, _pairs(number), header or None, found.hint)
@@ -217,7 +217,7 @@ def _answers(
     The first of the usual names is used that has a value in any record, of which `sample` has only the first ones.
     """
     what = f"no {'gold' if role == 'gold_answers' else 'predicted'} answers found"
-    empty = KaratError(what, where=name, hint=ANSWERS_HINT[role])
+    empty = KaratError(what, place=name, hint=ANSWERS_HINT[role])
     if not sample:
         raise empty
     fields = AnswerFields(role, given, name)
