@@ -77,7 +77,7 @@ Scores.load('tool.csv', lower_is_better=['latency'])
 SystemScores.load('several.csv')
 SystemScores({{'a': scores, 'b': others}})
 Finding('code', 'message', 3, 'hint', ('q1',))
-KaratError('what', where='where', hint='hint')
+KaratError('what', place='place', hint='hint')
 parse('nDCG(gain=exp)@10')
 parse('F1', 'answers')
 scores['AP']

@@ -96,7 +96,7 @@ def test_predictions_without_any_question_score_0() -> None:
     assert str(findings_by_code(scores)["missing-answers"]) == "2 questions without an answer (scored 0): 1, 2."
 
 
-@pytest.mark.parametrize(("name", "where"), [("", "the predictions"), ("gpt", "gpt")])
+@pytest.mark.parametrize(("name", "place"), [("", "the predictions"), ("gpt", "gpt")])
 def test_leaving_out_every_question_is_an_error(name: str, place: str) -> None:
     error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
     assert (error.what, str(error.place)) == ("no question of the ground truth has a predicted answer", place)

@@ -15,11 +15,11 @@ from karat.gating.rules import Rule
 from karat.matching import matcher_of
 from karat.measures import AP, Measure, definitions, meanings, nDCG, parse
 from karat.registry.names import ParsedName, parse_name, split_names
-from karat.registry.parameters import Parameter
+from karat.registry.parameters import MeasureParameter
 from karat.registry.selection import select_measures
 
 
-def values_of(parameter: Parameter) -> st.SearchStrategy[Any]:
+def values_of(parameter: MeasureParameter) -> st.SearchStrategy[Any]:
     """Any valid value of a parameter."""
     if parameter.choices:
         return st.sampled_from(parameter.choices)

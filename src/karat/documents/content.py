@@ -18,7 +18,7 @@ def with_content(document: Any, text: str, *, keep_id: bool, place: Place | str)
     Ids that are derived from the text, as in karat and Haystack, follow the new text, unless `keep_id` is True. The
     metadata is copied deeply, so that changing the copy does not change the document.
 
-    >>> with_content(Document("Paris ", meta={"page": 7}), "Paris", keep_id=False, where="here")
+    >>> with_content(Document("Paris ", meta={"page": 7}), "Paris", keep_id=False, place="here")
     Document(content='Paris', meta={'page': 7})
     """
     try:

@@ -139,7 +139,7 @@ def parse_rules(kind: Kind, text: str) -> list[Rule]:
     """A rule as it is written on the command line, or several for a list of cut-offs.
 
     >>> parse_rules("max-drop", "AP(rel=2)=0.01")
-    [Rule(kind='max-drop', measure='AP(rel=2)', limit=0.01, where="--max-drop 'AP(rel=2)=0.01'")]
+    [Rule(kind='max-drop', measure='AP(rel=2)', limit=0.01, place="--max-drop 'AP(rel=2)=0.01'")]
     """
     place = f"--{kind} {shown(text)}"
     hint = f"Write --{kind} MEASURE=LIMIT, for example --{kind} nDCG@10={example_limit(kind)}."

@@ -21,7 +21,7 @@ from karat.matching.coverage import OverlapComparer, coverage
 from karat.matching.function import Function, FunctionComparer, name_of
 from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, check_percentage
 from karat.registry.names import check_length, format_name, format_value, parse_name, unquote
-from karat.registry.parameters import Help, Parameter
+from karat.registry.parameters import Help, MeasureParameter
 
 
 class Comparer(Protocol):
@@ -239,7 +239,7 @@ class Overlap(Matcher):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        share = Parameter("threshold", float, None, help=Help("", low=0, high=1))
+        share = MeasureParameter("threshold", float, None, help=Help("", low=0, high=1))
         object.__setattr__(self, "threshold", share.value(self.threshold, self.name))
         if not self.threshold:
             raise KaratError("overlap: a threshold of 0 would match everything", hint="Use a larger one, up to 1.")

@@ -14,7 +14,7 @@ from karat.errors import KaratError
 from karat.matching.qgrams import may_be_similar
 from karat.matching.windows import partial_ratio_of_all_windows, rapidfuzz, search
 from karat.output.progress import progress_bar
-from karat.registry.parameters import Help, Parameter
+from karat.registry.parameters import Help, MeasureParameter
 
 FUZZY_FOLDS: Folds = ("unicode", "case", "space")
 """The differences that fuzzy matching ignores by default."""
@@ -36,7 +36,7 @@ _ANCHORS = 8
 
 def check_percentage(name: str, given: object) -> float:
     """The threshold as a number from 0 to 100; an error if it is not one, or if rapidfuzz is not installed."""
-    number = Parameter("threshold", float, None, help=Help("", low=0, high=100)).value(given, name)
+    number = MeasureParameter("threshold", float, None, help=Help("", low=0, high=100)).value(given, name)
     threshold = number if isinstance(number, float) else 0.0
     if 0 < threshold <= 1:
         raise KaratError(

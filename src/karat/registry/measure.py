@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.registry.names import Value, check_length, format_name
-from karat.registry.parameters import JUDGED_ONLY, REQUIRED, Parameter
+from karat.registry.parameters import JUDGED_ONLY, REQUIRED, MeasureParameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,7 @@ class Definition:
 
     name: str
     function: Function
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, MeasureParameter]
     at: str | None = None
     formula: str = ""
     reference: str = ""

@@ -28,7 +28,7 @@ class Help:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class MeasureParameter:
     """One parameter of a measure: its type, its default and a line of help."""
 
     name: str
@@ -123,12 +123,12 @@ def _pairs(given: object) -> Pairs:
 
 
 # Every measure of judged documents has it; `Measure.compute` applies it, so that no measure has to.
-JUDGED_ONLY = Parameter(
+JUDGED_ONLY = MeasureParameter(
     "judged_only", bool, False, help=Help("whether unjudged documents are first removed from the run")
 )
 
 
-def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+def parameters_of(function: Callable[..., Any]) -> Mapping[str, MeasureParameter]:
     """The keyword parameters of a measure's function; its first argument is the data."""
     try:
         hints = get_type_hints(function, include_extras=True)
@@ -144,7 +144,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
     return MappingProxyType(found)
 
 
-def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+def _parameter(name: str, hint: Any, default: Any) -> MeasureParameter:
     help_ = Help("")
     optional = False
     while True:
@@ -157,5 +157,5 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
         else:
             break
     if get_origin(hint) is Literal:
-        return Parameter(name, str, default, get_args(hint), optional, help_)
-    return Parameter(name, get_origin(hint) or hint, default, (), optional, help_)
+        return MeasureParameter(name, str, default, get_args(hint), optional, help_)
+    return MeasureParameter(name, get_origin(hint) or hint, default, (), optional, help_)
