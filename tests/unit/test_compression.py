@@ -88,10 +88,11 @@ def test_thousands_of_short_members_are_read(write: Write) -> None:
     assert content(write(b"".join(map(COMPRESS["gzip"], lines)))) == b"".join(lines)
 
 
-@pytest.mark.parametrize("name", ["zstd", "lz4"])
-def test_skippable_frames_are_skipped(name: str, write: Write) -> None:
-    data = COMPRESS[name](LINES)
+def test_skippable_frames_are_skipped(write: Write) -> None:
+    data = COMPRESS["zstd"](LINES)
     assert content(write(SKIPPABLE + SKIPPABLE + data + SKIPPABLE + data)) == 2 * LINES
+    data = COMPRESS["lz4"](LINES)
+    assert content(write(data + SKIPPABLE + data)) == 2 * LINES
     assert "the zstd data is damaged" in error_in(write(SKIPPABLE[:-1])).what
     assert "the zstd data is damaged" in error_in(write(SKIPPABLE + b"q Q0 a 1 1 t\n")).what
 
@@ -136,15 +137,12 @@ def test_what_comes_after_the_end_is_an_error_unless_it_is_zeros(name: str, writ
 
 @each
 @pytest.mark.parametrize("outer", COMPRESS)
-def test_files_that_are_compressed_twice_are_an_error_except_for_those_of_ranx(
-    name: str, outer: str, write: Write
-) -> None:
-    if name == outer == "lz4":
-        assert content(write(COMPRESS[outer](COMPRESS[name](LINES)))) == LINES
-        return
+def test_files_that_are_compressed_twice_are_an_error(name: str, outer: str, write: Write) -> None:
     error = error_in(write(COMPRESS[outer](COMPRESS[name](LINES))))
     both = f" with {name}" if name == outer else f", with {name} and then with {outer}"
-    assert error.what == f"this file is compressed twice{both}"
+    assert error.what.removesuffix(", as ranx saves runs") == f"this file is compressed twice{both}"
+    assert error.hint
+    assert ('run.save("run.json")' in error.hint) == (name == outer == "lz4")
 
 
 @each

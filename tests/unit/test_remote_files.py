@@ -336,7 +336,7 @@ def test_a_read_that_fails_in_the_middle_is_not_taken_for_damage(
     data = b"".join(b"%d Q0 d%d 1 1 t\n" % (at, at * 7919 % 1009) for at in range(150_000))
     for name in ("gzip", "zstd"):
         uri = put(f"run.{name}", COMPRESS[name](data))
-        monkeypatch.setattr(compression, "_LARGEST_READ", 64 << 10)
+        monkeypatch.setattr(compression, "_READ", 64 << 10)
         blocks = None
         with block_size(64 << 10):
             blocks = InputFile(uri).blocks()

@@ -3,128 +3,53 @@
 Files that consist of several compressed parts are read to the end, as the command-line tools do. Zeros after the end of
 gzip, bzip2 and xz data are padding; anything else there is an error. A small file can expand to any size, so the
 expansion has a limit.
+
+`GzipFile` of Python 3.11 reads in steps of 8 kB, which takes a fifth longer. `BZ2File` and `LZMAFile` ignore whatever
+comes after a part, unless it is another one. So the decompressors of `zlib`, `bz2` and `lzma` are called here.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from io import BufferedReader, RawIOBase
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 from karat.errors import KaratError, Place
 from karat.files.kinds import compression_of
 from karat.threads import ahead
 
 if TYPE_CHECKING:
+    from bz2 import BZ2Decompressor
+    from lzma import LZMADecompressor
+
     from _typeshed import WriteableBuffer
 
 MB, GB = 1 << 20, 1 << 30
 # Text that was written for a purpose is compressed to a hundredth of its size at most.
 MOST_EXPANSION = 200
 _EXPANSION_CHECKED_FROM = 64 * MB
-_MOST_MEMORY = 256 * MB  # of a decompressor; xz -9 needs 65 MB
-_SMALLEST_READ, _LARGEST_READ = 64 << 10, MB
-_PIECE = 4 * MB  # decompressed
+_MOST_MEMORY = 256 * MB  # of the decompressor of xz data; xz -9 needs 65 MB
+_READ = 256 << 10  # compressed; larger steps take longer if there are many short parts
+_PIECE = MB  # decompressed
 _PIECES_AHEAD = 4
 _START = 16  # bytes, from which a compression is recognized
-# A "skippable" frame: both zstd and lz4 data may begin with it.
-_WITHOUT_DATA = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 
 
 def decompressed(file: BufferedReader, name: str) -> BufferedReader:
     """The content of a file from its start: decompressed if it is compressed, otherwise the file itself."""
-    compression = _compression_of_file(file)
+    compression = compression_of(file.read(_START))
     file.seek(0)
     if compression is None:
         return file
-    stream: BufferedReader = BufferedReader(_Decompressed(file, compression, name), _SMALLEST_READ)
+    stream: BufferedReader = BufferedReader(_Joined(_read_ahead(_checked(file, compression, name))), _READ)
     try:
-        inner = compression_of(stream.peek(_START))
-        if inner == compression == "lz4":  # as ranx saves runs
-            stream = BufferedReader(_Decompressed(stream, inner, name), _SMALLEST_READ)
-            inner = compression_of(stream.peek(_START))
-        if inner:
-            both = f" with {inner}" if inner == compression else f", with {inner} and then with {compression}"
-            raise KaratError(f"this file is compressed twice{both}", place=name, hint="Decompress it once.")
+        if inner := compression_of(stream.peek(_START)):
+            raise _compressed_twice(inner, compression, name)
     except BaseException:
         stream.close()
         raise
     return stream
-
-
-def _compression_of_file(file: BufferedReader) -> str | None:
-    start = file.read(_START)
-    compression = compression_of(start)
-    while _WITHOUT_DATA.match(start):
-        file.seek(int.from_bytes(start[4:8], "little") + 8 - len(start), os.SEEK_CUR)
-        start = file.read(_START)
-        compression = compression_of(start) or compression
-    return compression
-
-
-class _Decompressed(RawIOBase):
-    """The content of a compressed file. The first megabyte is decompressed when it is read, the rest ahead of that."""
-
-    def __init__(self, file: BinaryIO, compression: str, name: str) -> None:
-        self._pieces = _checked(file, compression, name)
-        self._piece = memoryview(b"")
-        self._expanded = self._position = 0
-        self._is_ahead = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        target = memoryview(buffer)
-        size = 0
-        while size < len(target) and (self._piece or self._next()):
-            part = self._piece[: len(target) - size]
-            target[size : size + len(part)] = part
-            self._piece = self._piece[len(part) :]
-            size += len(part)
-        self._position += size
-        return size
-
-    def tell(self) -> int:
-        return self._position
-
-    def close(self) -> None:
-        self._pieces.close()
-        super().close()
-
-    def _next(self) -> bool:
-        if self._expanded > MB and not self._is_ahead:
-            self._pieces, self._is_ahead = ahead(self._pieces, _PIECES_AHEAD), True
-        self._piece = memoryview(next(self._pieces, b""))
-        self._expanded += len(self._piece)
-        return len(self._piece) > 0
-
-
-def _checked(file: BinaryIO, compression: str, name: str) -> Generator[bytes]:
-    """The pieces of the content that are not empty; an error if data is damaged, or expands suspiciously."""
-    expanded = 0
-    try:
-        for piece in _PIECES[compression](file):
-            expanded += len(piece)
-            if expanded > _EXPANSION_CHECKED_FROM:
-                check_expansion(expanded, file.tell(), compression, name, "If it is neither, decompress it first.")
-            if piece:
-                yield piece
-    except _DamageError as error:
-        if "memory" in str(error).lower():
-            raise KaratError(
-                f"the {compression} data needs too much memory to be decompressed ({error})",
-                place=name,
-                hint="Compress it again with the default settings.",
-            ) from None
-        raise KaratError(
-            f"the {compression} data is damaged or cut short ({error})",
-            place=name,
-            hint="Compress or download it again.",
-        ) from None
 
 
 def check_expansion(expanded: int, size: int, kind: str, place: Place | str, otherwise: str) -> None:
@@ -135,68 +60,113 @@ def check_expansion(expanded: int, size: int, kind: str, place: Place | str, oth
         raise KaratError(what, place=place, hint=hint)
 
 
+def _compressed_twice(inner: str, outer: str, name: str) -> KaratError:
+    if inner == outer == "lz4":
+        hint = 'Decompress it once. A run of ranx is not text even then: save it with run.save("run.json").'
+        return KaratError("this file is compressed twice with lz4, as ranx saves runs", place=name, hint=hint)
+    both = f" with {inner}" if inner == outer else f", with {inner} and then with {outer}"
+    return KaratError(f"this file is compressed twice{both}", place=name, hint="Decompress it once.")
+
+
+class _Joined(RawIOBase):
+    """Pieces of data as one file."""
+
+    def __init__(self, pieces: Generator[bytes]) -> None:
+        self._pieces = pieces
+        self._piece = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        target = memoryview(buffer)
+        size = 0
+        while size < len(target):
+            self._piece = self._piece or memoryview(next(self._pieces, b""))
+            if not self._piece:
+                break
+            part = self._piece[: len(target) - size]
+            target[size : size + len(part)] = part
+            self._piece = self._piece[len(part) :]
+            size += len(part)
+        return size
+
+    def close(self) -> None:
+        self._pieces.close()
+        super().close()
+
+
+def _read_ahead(pieces: Generator[bytes]) -> Generator[bytes]:
+    """The same pieces: those of the first megabyte as they are needed, the rest decompressed ahead in a thread."""
+    expanded = 0
+    for piece in pieces:
+        yield piece
+        expanded += len(piece)
+        if expanded > MB:
+            yield from ahead(pieces, _PIECES_AHEAD)
+
+
+def _checked(file: BinaryIO, compression: str, name: str) -> Generator[bytes]:
+    """The pieces of the content that are not empty; an error if data is damaged, or expands suspiciously."""
+    expanded = 0
+    try:
+        for piece in _PIECES[compression](file):
+            expanded += len(piece)
+            check_expansion(expanded, file.tell(), compression, name, "If it is neither, decompress it first.")
+            if piece:
+                yield piece
+    except _DamageError as error:
+        if "memory" in str(error).lower():
+            what = f"the {compression} data needs too much memory to be decompressed ({error})"
+            raise KaratError(what, place=name, hint="Compress it again with the default settings.") from None
+        what = f"the {compression} data is damaged or cut short ({error})"
+        raise KaratError(what, place=name, hint="Compress or download it again.") from None
+
+
 class _DamageError(Exception):
     """Compressed data that cannot be decompressed."""
 
 
-class _Member(Protocol):
-    """The decompressor of one of the parts that compressed data consists of, as in the modules bz2 and lzma."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes: ...
-
-
 def _gzip_pieces(file: BinaryIO) -> Iterator[bytes]:
-    return _pieces_of_members(file, _GzipMember)
+    return _pieces_of_parts(file, _GzipDecompressor, zlib.error)
 
 
 def _bzip2_pieces(file: BinaryIO) -> Iterator[bytes]:
-    import bz2
+    from bz2 import BZ2Decompressor
 
-    return _pieces_of_members(file, bz2.BZ2Decompressor, OSError)
+    return _pieces_of_parts(file, BZ2Decompressor, OSError)
 
 
 def _xz_pieces(file: BinaryIO) -> Iterator[bytes]:
-    import lzma
+    from lzma import FORMAT_XZ, LZMADecompressor, LZMAError
 
-    return _pieces_of_members(
-        file, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY), lzma.LZMAError
-    )
+    return _pieces_of_parts(file, lambda: LZMADecompressor(FORMAT_XZ, memlimit=_MOST_MEMORY), LZMAError)
 
 
-def _pieces_of_members(
-    file: BinaryIO, new_member: Callable[[], _Member], error_type: type[Exception] = zlib.error
+def _pieces_of_parts(
+    file: BinaryIO,
+    decompressor: Callable[[], _GzipDecompressor | BZ2Decompressor | LZMADecompressor],
+    error_type: type[Exception],
 ) -> Iterator[bytes]:
-    # The data after a member is copied, so that short members are read in small steps.
-    size = _SMALLEST_READ
-    data = file.read(size)
+    data = file.read(_READ)
     while data:
-        member = new_member()
-        while not member.eof:
-            if not data and member.needs_input:
-                size = min(2 * size, _LARGEST_READ)
-                data = file.read(size)
-                if not data:
-                    raise _DamageError("it ends in the middle")
+        part = decompressor()
+        while not part.eof:
+            if part.needs_input and not (data := data or file.read(_READ)):
+                raise _DamageError("it ends in the middle")
             try:
-                piece = member.decompress(data, _PIECE)
+                piece = part.decompress(data, _PIECE)
             except error_type as error:
                 raise _DamageError(str(error)) from None
             data = b""
             yield piece
-        size = _SMALLEST_READ
-        data = member.unused_data
-        while not (data := data.lstrip(b"\0")) and (data := file.read(size)):
+        data = part.unused_data
+        while not (data := data.lstrip(b"\0")) and (data := file.read(_READ)):
             pass
 
 
-class _GzipMember:
-    """A member of gzip data, decompressed by zlib, which also checks its length and checksum."""
+class _GzipDecompressor:
+    """A part of gzip data, with the interface of the decompressors in bz2 and lzma; zlib also checks its checksum."""
 
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -213,7 +183,7 @@ class _GzipMember:
     def unused_data(self) -> bytes:
         return self._zlib.unused_data
 
-    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes:
+    def decompress(self, data: bytes, max_length: int) -> bytes:
         return self._zlib.decompress(data or self._zlib.unconsumed_tail, max_length)
 
 
@@ -230,20 +200,12 @@ def _pieces_by_arrow(file: BinaryIO, codec: str) -> Iterator[bytes]:
     import pyarrow as pa
 
     unclosed = _Unclosed(file)
-    source = pa.BufferedInputStream(pa.PythonFile(unclosed, "r"), _LARGEST_READ)
-    stream = pa.CompressedInputStream(source, codec)
-    size = _SMALLEST_READ
-    while True:
-        size = min(2 * size, _PIECE)
-        try:
-            piece = stream.read(size)
-        except (OSError, pa.ArrowException) as error:
-            if unclosed.error:
-                raise unclosed.error from None
-            raise _DamageError(str(error)) from None
-        if not piece:
-            return
-        yield piece
+    stream = pa.CompressedInputStream(pa.BufferedInputStream(pa.PythonFile(unclosed, "r"), _READ), codec)
+    try:
+        while piece := stream.read(_PIECE):
+            yield piece
+    except (OSError, pa.ArrowException) as error:
+        raise unclosed.error or _DamageError(str(error)) from None
 
 
 class _Unclosed:

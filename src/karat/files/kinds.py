@@ -44,8 +44,7 @@ _BINARY = (
     (b"\xff\xfe", "text in UTF-16", _SAVE_AS_TEXT),
     (b"\xfe\xff", "text in UTF-16", _SAVE_AS_TEXT),
 )
-# How compressed data begins. BZh and a digit could also begin a text. The frame without data with which pzstd begins
-# may also be the first frame of lz4 data.
+# How compressed data begins. BZh and a digit could also begin a text. That of pzstd begins with a frame without data.
 _COMPRESSED = {
     "gzip": re.compile(rb"\x1f\x8b"),
     "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90|.{,5}\Z)", re.DOTALL),
