@@ -9,12 +9,12 @@ from functools import partial
 from io import FileIO
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from karat.arguments import is_remote
 from karat.errors import KaratError
-from karat.files.arrow_messages import expanded_size
 from karat.files.compression import MB, check_expansion
 from karat.files.input_file import LARGEST_DOCUMENT, InputFile, too_large
 from karat.files.kinds import arrow_format
@@ -23,9 +23,13 @@ from karat.files.remote import RemotePath, is_failure
 
 _BYTES_AT_ONCE = 64 * MB
 _SMALL_REMOTE = MB
-"""Of a larger remote file, reading a few bytes of every buffer would take long."""
-_UNCOMPRESSED = "If it is neither, write it uncompressed."
+"""a larger remote file is not read as a whole"""
+_READ = 256 << 10  # bytes, which fit into the processor's cache
 _END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
+_ARROW_FILE = b"ARROW1"
+# How zstd data begins: with a frame, or with a frame without data, of which there are 16 kinds.
+_ZSTD, _WITHOUT_DATA = 0xFD2FB528, 0x184D2A50
+_LARGEST_ADDRESS = 1 << 47
 
 
 @dataclass(frozen=True)
@@ -113,8 +117,7 @@ class ArrowFile:
         """The batches of an Arrow file or stream, with these columns or all, and the share of it that was read."""
         size = native.size()
         if not self.is_remote or size <= _SMALL_REMOTE:
-            whole = pa.BufferReader(native.read_at(size, 0)) if self.is_remote else native
-            check_expansion(expanded_size(whole), size, "Arrow", self.name, _UNCOMPRESSED)
+            check_expansion(_expanded_size(native), size, "Arrow", self.name, "If it is neither, write it as Parquet.")
         reader = _reader(native)
         if columns is not None:
             names = reader.schema.names
@@ -135,7 +138,7 @@ class ArrowFile:
         """The size of each row group of a Parquet file, with all columns and decompressed, in bytes."""
         # Not column by column: `row_group.column` ends the process if the statistics of a column are damaged.
         sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
-        check_expansion(sum(sizes), native.size(), "Parquet", self.name, _UNCOMPRESSED)
+        check_expansion(sum(sizes), native.size(), "Parquet", self.name, "If it is neither, write it uncompressed.")
         return sizes
 
     def _parquet_batches(
@@ -159,10 +162,39 @@ def rows_at_once(rows: int, size: int, most: int) -> int:
 
 
 def _reader(native: pa.NativeFile, options: ipc.IpcReadOptions | None = None) -> Any:
+    return (ipc.open_file if _is_file(native) else ipc.open_stream)(native, options=options)
+
+
+def _is_file(native: pa.NativeFile) -> bool:
+    """Whether this is an Arrow file, and not a stream. The position is then at its start."""
     native.seek(0)
-    is_file = native.read(6) == b"ARROW1"
+    is_file: bool = native.read(len(_ARROW_FILE)) == _ARROW_FILE
     native.seek(0)
-    return (ipc.open_file if is_file else ipc.open_stream)(native, options=options)
+    return is_file
+
+
+def _expanded_size(native: pa.NativeFile) -> int:
+    """The size in bytes of everything that is compressed with zstd, when decompressed. lz4 cannot expand as much.
+
+    Arrow reads the size of a buffer from the eight bytes before its compressed data, and allocates as much. It reads
+    buffers only at multiples of eight bytes: in a file, and in the body of each message of a stream.
+    """
+    if _is_file(native):
+        return _size_of_buffers(native)
+    bodies = (message.body for message in ipc.MessageReader.open_stream(native))
+    return sum(_size_of_buffers(pa.BufferReader(body)) for body in bodies if body is not None)
+
+
+def _size_of_buffers(native: pa.NativeFile) -> int:
+    size = 0
+    for at in range(0, native.size(), _READ):
+        data = native.read_at(_READ + 8, at)
+        words = np.frombuffer(data, "<u8", len(data) // 8)
+        starts = words[1:].astype(np.uint32)  # the lower half of each
+        sizes = words[:-1][(starts == _ZSTD) | (starts & 0xFFFFFFF0 == _WITHOUT_DATA)]
+        # Other data may contain the same four bytes, but hardly after eight that can be a size.
+        size += sum(sizes[sizes < _LARGEST_ADDRESS].tolist())
+    return size
 
 
 @contextmanager
