@@ -160,10 +160,10 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
     value = measure.compute(judged)
     unjudged = judged.retrieved - judged.by_rank.graded(0).count()
     with progress_bar("queries") as progress:
-        low, high = lowest_and_highest(measure, judged, value, unjudged, grade, progress)
+        low, high, exact = lowest_and_highest(measure, judged, value, unjudged, grade, progress)
     position = {query: at for at, query in enumerate(judged.queries)}
     order = np.array([position[query] for query in queries], np.int64)
-    of_queries = QueryBounds.exactly(low[order], high[order])
+    of_queries = QueryBounds(low[order], high[order], exact[order], np.zeros(len(order), bool))
     return Bounds(str(measure), queries, of_queries, value[order], unjudged[order], grade)
 
 
@@ -186,9 +186,6 @@ def _check_effect(measure: Measure) -> None:
     effect: object = measure.unjudged
     if effect is not None:
         check_choice(f"{measure}: unjudged", effect, get_args(Effect))
-        ordered = effect in ("monotone", "monotone_above_cutoff") or not definition.graded
-        what = f"{measure} has no bounds: the grades at which it is highest are not known"
-        require(ordered or definition.best_grades is not None, what, "Register it with best_grades=.")
         return
     if "rel" in definition.parameters and measure(rel=1).unjudged:
         raise KaratError(

@@ -20,51 +20,53 @@ quasi-concave in the gains of the documents, so it is lowest where each of them 
 either without any more grades, or if they raise the highest grade of the query as far as possible, at the lowest rank.
 
 The measure itself computes the value of each of these gradings, as a query of a hypothetical Judged. A `normalized`
-measure has about 2u of them, with up to u relevant documents each. If it has an `estimate`, which computes the values
-of all of them at once, up to rounding, only the gradings with the lowest and the highest estimates are computed.
+measure has about 2u of them, with up to u relevant documents each. Its `normalizer` tells what the value is divided by.
+Neither this nor the dividend falls with m, so that the gradings of two m limit the values of all gradings in between;
+only stretches of m that may contain a lower, or a higher, value are divided further. If that takes too many gradings,
+the bounds are safe outer bounds: the limits of the stretches that are left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from karat.judged import Bools, Floats, Ints, Judged, ranges
-from karat.measures.unjudged import Gradings
 from karat.registry import Measure
-from karat.registry.measure import BestGrades, Function
-from karat.stats import Progress
+from karat.registry.measure import BestGrades
+from karat.stats import ROUNDING, Progress
 
+# The most unjudged documents of a query, above the cut-off, for which all gradings may be computed.
+MOST_DOCUMENTS = 128
+# The most gradings that are computed for the lowest value of a query with more of them.
+_MOST_GRADINGS = 16
+# The most different grades of a query, times its unjudged documents, for which the best grades are searched for.
+MOST_COMBINATIONS = 1 << 16
 # Ranks, over all gradings, that are computed at a time.
 _ROWS = 1 << 18
-# The most gradings of a query that are computed if their estimates differ only by rounding.
-_MOST = 4
 
 
 def lowest_and_highest(
     measure: Measure, judged: Judged, value: Floats, unjudged: Ints, max_grade: float, progress: Progress | None
-) -> tuple[Floats, Floats]:
-    """The lowest and the highest value of each query, from its value and its number of unjudged documents.
+) -> tuple[Floats, Floats, Bools]:
+    """The lowest and the highest value of each query, and whether both are exact.
 
-    `progress` is called with the number of queries done, and of all queries.
+    They are found from its value and its number of unjudged documents. `progress` is called with the number of queries
+    done, and of all queries.
     """
-    low, high = value.copy(), value.copy()
+    low, high, exact = value.copy(), value.copy(), np.ones(len(value), bool)
     done = int((unjudged == 0).sum())
-
-    def report(more: int) -> None:
-        if progress is not None:
-            progress(done + more, len(unjudged))
-
     for some in _blocks(judged.retrieved, np.flatnonzero(unjudged)):
-        search = _Search(measure, _Block.of(judged, some, max_grade), low[some], high[some], report)
+        search = _Search(measure, _Block.of(judged, some, max_grade), low[some], high[some])
         search.run()
-        low[some], high[some] = search.low, search.high
-        report(len(some))
+        low[some], high[some], exact[some] = search.low, search.high, search.exact
         done += len(some)
-    return low, high
+        if progress is not None:
+            progress(done, len(unjudged))
+    return low, high, exact
 
 
 def _blocks(depth: Ints, queries: Ints) -> Iterator[Ints]:
@@ -186,6 +188,13 @@ class _Block:
         return row, lengths.sum(axis=1)
 
     @cached_property
+    def levels(self) -> Ints:
+        """How many different grades the judged documents of each query have."""
+        query = np.repeat(np.arange(len(self.queries)), np.diff(self.grade_offsets))
+        first = np.r_[True, (self.grades[1:] != self.grades[:-1]) | (query[1:] != query[:-1])][: len(query)]
+        return np.bincount(query[first], minlength=len(self.queries))
+
+    @cached_property
     def _new(self) -> Ints:
         """The rows of unjudged documents."""
         return np.flatnonzero(self.is_new)
@@ -199,8 +208,9 @@ class _Block:
 class _Search:
     """The search for the lowest and the highest value of each query of a block, starting from its value."""
 
-    def __init__(self, measure: Measure, block: _Block, low: Floats, high: Floats, report: Callable[[int], None]):
-        self.measure, self.block, self.low, self.high, self.report = measure, block, low, high, report
+    def __init__(self, measure: Measure, block: _Block, low: Floats, high: Floats):
+        self.measure, self.block, self.low, self.high = measure, block, low, high
+        self.exact = np.ones(len(low), bool)
         self.unjudged = block.unjudged.sum(axis=1)
         self.within = block.unjudged[:, : measure.cutoff].sum(axis=1)
         self.sizes = np.diff(block.offsets) + np.diff(block.grade_offsets)
@@ -208,69 +218,80 @@ class _Search:
     def run(self) -> None:
         """Compute the gradings that can give the lowest or the highest value."""
         effect, definition = self.measure.unjudged, self.measure.definition
-        best_grades = definition.best_grades if effect != "monotone" else None
         query = np.arange(len(self.unjudged))
         none = np.zeros_like(query)
-        if effect == "normalized" and definition.estimate is not None:
+        if effect == "monotone":
             self._compute(query, none, self.unjudged)
-            self._compute_estimated(definition.estimate, topmost=False)
-            if best_grades is None:
-                self._compute_estimated(definition.estimate, topmost=True)
-        elif effect == "normalized":
-            self._compute_all()
-        elif effect == "monotone_above_cutoff":
+            return
+        if effect == "monotone_above_cutoff":
             self._compute(query, none, self.within)
             self._compute(query, self.within, self.unjudged)
-        else:
-            if effect == "monotone_after_first":
-                self._compute(query, self.unjudged - 1, self.unjudged)
-            if best_grades is None:
-                self._compute(query, none, self.unjudged)
-        if best_grades is not None:
-            self._compute_best(best_grades)
-
-    def _compute_all(self) -> None:
-        """Compute, for each m, the gradings with the m topmost and with the m lowest documents."""
-        topmost, lowest = np.minimum(self.within, self.unjudged - 1), np.minimum(self.within + 1, self.unjudged)
-        for some in _slices(self.sizes * (topmost + lowest)):
-            query = np.arange(some.start, some.stop)
-            above, below = np.repeat(query, topmost[some]), np.repeat(query, lowest[some])
-            stop = ranges(np.ones_like(query), topmost[some])
-            start = ranges(np.zeros_like(query), lowest[some])
-            self._compute(above, np.zeros_like(above), stop)
-            self._compute(below, start, self.unjudged[below])
-            self.report(some.stop)
-
-    def _compute_estimated(self, estimate: Function, topmost: bool) -> None:
-        """Compute the gradings whose estimate is the highest, or the lowest, and those that differ only by rounding."""
-        known = self.high if topmost else self.low
-        query = self._undecided(topmost)
-        if not len(query):
             return
-        gradings = self._gradings(query, topmost)
-        gain = (estimate(gradings, **dict(self.measure.settings)) - known[query, None]) * (1 if topmost else -1)
-        # These two are known.
-        gain[(gradings.relevant == 0) | (gradings.relevant == self.unjudged[query, None])] = -np.inf
-        first = np.argmax(gain, axis=1)
-        best = np.take_along_axis(gain, first[:, None], axis=1)
-        summands = len(gradings.rank) + int(np.diff(self.block.grade_offsets).max(initial=0))
-        rounding = 8 * summands * np.finfo(float).eps * (np.abs(known[query, None]) + np.maximum(best, 0))
-        chosen = (gain != best) & (gain >= np.maximum(best, 0) - rounding)
-        for each in np.flatnonzero(chosen.sum(axis=1) > _MOST).tolist():
-            chosen[each, np.argsort(gain[each])[:-_MOST]] = False
-        chosen[np.arange(len(query)), first] = best[:, 0] >= -rounding[:, 0]
-        row, column = np.nonzero(chosen)
-        relevant = gradings.relevant[row, column]
-        end = self.unjudged[query[row]]
-        start, stop = (np.zeros_like(relevant), relevant) if topmost else (end - relevant, end)
-        self._compute(query[row], start, stop)
+        if effect == "normalized":
+            self._divide(topmost=False)
+        else:
+            self._compute(query, self.unjudged - 1, self.unjudged)
+        if definition.best_grades is not None:
+            self._compute_best(definition.best_grades)
+        elif definition.graded:
+            self._set_outer(self._undecided(topmost=True), definition.bounds[1], topmost=True)
+        elif effect == "normalized":
+            self._divide(topmost=True)
+        else:
+            self._compute(query, none, self.unjudged)
+
+    def _divide(self, topmost: bool) -> None:
+        """Find the highest value with the m topmost documents, or the lowest with the m lowest, for all m.
+
+        Documents below the cut-off are relevant in all gradings for the lowest value. Of stretches of m, only those are
+        divided whose limit is beyond the best value that is known.
+        """
+        beyond = self.measure.definition.bounds[1 if topmost else 0]
+        query = self._undecided(topmost)
+        if topmost or self.measure.definition.normalizer is None:
+            # With few gradings, no limit of the highest value is below that of the measure.
+            many = self.within[query] > MOST_DOCUMENTS
+            self._set_outer(query[many], beyond, topmost)
+            query = query[~many]
+        ends = np.stack([self._graded(query, m, topmost) for m in (np.zeros_like(query), self.within[query])])
+        most = np.where(self.within > MOST_DOCUMENTS, _MOST_GRADINGS, np.inf)
+        computed = np.full(len(most), len(ends))
+        while len(query):
+            # The dividend at one end, divided by the normalizer at the other end.
+            dividend, normalizer = ends[1 if topmost else 0, 1], ends[0 if topmost else 1, 2]
+            limit = np.full(len(query), beyond)
+            np.divide(dividend, normalizer, out=limit, where=normalizer > 0)
+            known = self.high[query] * (1 + ROUNDING) if topmost else self.low[query] * (1 - ROUNDING)
+            is_open = (ends[1, 0] - ends[0, 0] > 1) & (limit > known if topmost else limit < known)
+            query, ends, limit = query[is_open], ends[..., is_open], limit[is_open]
+            computed += np.bincount(query, minlength=len(computed))
+            too_many = (computed > most)[query]
+            self._set_outer(query[too_many], limit[too_many], topmost)
+            query, ends = query[~too_many], ends[..., ~too_many]
+            # One more relevant document matters less, the more there are: so the middle is the geometric mean.
+            middle = self._graded(query, np.sqrt((ends[0, 0] + 1) * ends[1, 0]).astype(np.int64), topmost)
+            ends = np.concatenate([np.stack([ends[0], middle]), np.stack([middle, ends[1]])], axis=-1)
+            query = np.r_[query, query]
+
+    def _graded(self, query: Ints, m: Ints, topmost: bool) -> Floats:
+        """m, and the dividend and the normalizer of the grading with the m topmost, or the m lowest, documents."""
+        start, stop = (np.zeros_like(m), m) if topmost else (self.within[query] - m, self.unjudged[query])
+        value, normalizer = self._compute(query, start, stop)
+        return np.stack([m.astype(float), value * normalizer, normalizer])
 
     def _compute_best(self, best_grades: BestGrades) -> None:
         """Compute the grading with the highest value."""
         query = self._undecided(topmost=True)
+        if self.measure.unjudged == "normalized":
+            few = self.block.levels[query] * self.within[query] <= MOST_COMBINATIONS
+            self._set_outer(query[~few], self.measure.definition.bounds[1], topmost=True)
+            query = query[few]
         if len(query):
-            graded, grades = best_grades(self._gradings(query, topmost=True), **dict(self.measure.settings))
-            self._compute(query, np.zeros_like(graded), graded, grades)
+            none = np.zeros_like(query)
+            unjudged = self.block.unjudged[query, : self.measure.cutoff]
+            judged = self.block.judged(query, none, none)
+            graded, grades = best_grades(judged, unjudged, self.block.max_grade, **dict(self.measure.settings))
+            self._compute(query, none, graded, grades)
 
     def _undecided(self, topmost: bool) -> Ints:
         """The queries whose highest, or lowest, value may lie beyond the known one."""
@@ -280,24 +301,32 @@ class _Search:
         lowest, highest = self.measure.definition.bounds
         return np.flatnonzero(self.high != highest if topmost else self.low != lowest)
 
-    def _gradings(self, query: Ints, topmost: bool) -> Gradings:
-        none = np.zeros_like(query)
-        return Gradings(
-            self.block.judged(query, none, none),
-            np.pad(self.block.unjudged[query, : self.measure.cutoff], ((0, 0), (0, 1))),
-            (self.unjudged - self.within)[query],
-            self.block.max_grade,
-            topmost,
-        )
+    def _set_outer(self, query: Ints, limit: Floats | float, topmost: bool) -> None:
+        """Note that the values of some queries lie within a limit, or the range of the measure."""
+        lowest, highest = self.measure.definition.bounds
+        if topmost:
+            np.maximum.at(self.high, query, np.minimum(limit, highest))
+        else:
+            np.minimum.at(self.low, query, np.maximum(limit, lowest))
+        self.exact[query] = False
 
-    def _compute(self, query: Ints, start: Ints, stop: Ints, grades: Floats | None = None) -> None:
-        """Compute gradings, some at a time; `grades` are those of the documents, the highest one by default."""
+    def _compute(self, query: Ints, start: Ints, stop: Ints, grades: Floats | None = None) -> tuple[Floats, Floats]:
+        """Compute gradings, some at a time: their values, and the normalizers of these, or 0 if they are not known.
+
+        `grades` are those of the documents, the highest one by default.
+        """
+        normalize, settings = self.measure.definition.normalizer, dict(self.measure.settings)
+        values, normalizers = np.empty(len(query)), np.zeros(len(query))
         offsets = np.r_[0, np.cumsum(stop - start)]
         for some in _slices(self.sizes[query]):
             new_grades = None if grades is None else grades[offsets[some.start] : offsets[some.stop]]
-            values = self.measure.compute(self.block.judged(query[some], start[some], stop[some], new_grades))
-            np.fmin.at(self.low, query[some], values)
-            np.fmax.at(self.high, query[some], values)
+            judged = self.block.judged(query[some], start[some], stop[some], new_grades)
+            values[some] = self.measure.compute(judged)
+            if normalize is not None:
+                normalizers[some] = normalize(judged, **settings)
+        np.fmin.at(self.low, query, values)
+        np.fmax.at(self.high, query, values)
+        return values, normalizers
 
 
 def _slices(sizes: Ints) -> Iterator[slice]:

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from karat.judged import Floats, Judged, share
+from karat.judged import Floats, Ints, Judged, share
 from karat.measures.settings import Credit, K, Rel
-from karat.measures.unjudged import Gradings, normalized, sum_from
+from karat.measures.unjudged import normalized
 from karat.registry import Help, Measure, register
 
 # trec_eval adds it so that a sample without judged documents does not divide by zero.
@@ -26,19 +26,14 @@ def _rank_credit_needs_found(measure: Measure) -> str | None:
     return None
 
 
-def _average_precisions(
-    gradings: Gradings, *, k: int | None = None, rel: float = 1, norm: str = "relevant", credit: Credit = "gold"
-) -> Floats:
-    """AP of each grading: one more relevant document adds P@i at its rank i, and 1/j at relevant ranks j below i."""
-    found, rank = gradings.marked(gradings.judged.view(credit).graded(rel).top(k)), gradings.rank
-    either = found | gradings.unjudged
-    above, below = (either, found) if gradings.topmost else (found, either)
-    added = np.where(gradings.unjudged, np.cumsum(above, axis=1) / rank + sum_from(below / rank), 0.0)
-    total = np.sum(found * np.cumsum(found, axis=1) / rank, axis=1)[:, None] + gradings.running(added)
+def _divided_by(
+    judged: Judged, *, k: int | None = None, rel: float = 1, norm: str = "relevant", credit: Credit = "gold"
+) -> Ints:
+    """What the sum of precisions is divided by."""
     if norm == "found":
-        return share(total, found.sum(axis=1)[:, None] + gradings.running(gradings.unjudged.astype(np.int64)))
-    relevant = gradings.judged.relevant(rel)[:, None] + gradings.relevant
-    return share(total, np.minimum(relevant, k) if norm == "min" and k is not None else relevant)
+        return judged.view(credit).graded(rel).count(k)
+    relevant = judged.relevant(rel)
+    return np.minimum(relevant, k) if norm == "min" and k is not None else relevant
 
 
 @register(
@@ -47,7 +42,7 @@ def _average_precisions(
     aliases=("map", "MAP", "ap", "map_cut@k", "map_cut_", "average_precision"),
     conflict=_rank_credit_needs_found,
     unjudged=normalized,
-    estimate=_average_precisions,
+    normalizer=_divided_by,
 )
 def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "relevant", credit: Credit = "gold") -> Floats:
     """Average precision: the mean of the precision at the rank of each relevant document, 0 for those not found.
@@ -59,11 +54,7 @@ def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "releva
     0.8333333333333333
     """
     hits = judged.view(credit).graded(rel)
-    total = hits.sum(hits.precision(), k)
-    if norm == "found":
-        return share(total, hits.count(k))
-    relevant = judged.relevant(rel)
-    return share(total, np.minimum(relevant, k) if norm == "min" and k is not None else relevant)
+    return share(hits.sum(hits.precision(), k), _divided_by(judged, k=k, rel=rel, norm=norm, credit=credit))
 
 
 @register(
@@ -72,7 +63,7 @@ def AP(judged: Judged, *, k: K | None = None, rel: Rel = 1, norm: Norm = "releva
     combine="geometric",
     aliases=("gm_map",),
     unjudged=normalized,
-    estimate=_average_precisions,
+    normalizer=_divided_by,
 )
 def GMAP(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
     """Geometric mean of average precision, which gives hard queries more weight. For a single query it is AP.

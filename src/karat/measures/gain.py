@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 
 from karat.errors import KaratError
-from karat.judged import Floats, Ints, Judged, View, place_in_query, ranges, share
+from karat.judged import Bools, Floats, Ints, Judged, View, share
 from karat.measures.settings import Credit, K
-from karat.measures.unjudged import Gradings
 from karat.registry import Effect, Help, Measure, register
 from karat.registry.names import Pairs
 
@@ -26,8 +25,6 @@ Gains = Annotated[
     Pairs, Help("the gain of each grade, as in {1:1,2:3}; the gain of a grade that is not listed is the grade")
 ]
 Floor = Annotated[float, Help("the lowest grade that has a gain; grades of 0 or less never do")]
-# With more different gains in a query than this, a Fourier transform is faster than a sum of rankings of equal gains.
-_MANY_GAINS = 64
 # Values that differ by less, relative to their size, may be equal.
 _ROUNDING = 1e-14
 _DCG_EXP = {"dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")}}
@@ -80,8 +77,8 @@ def DCG(
     return _discounted(judged.view(credit), k, gain, discount, rel)
 
 
-def _normalized_gains(
-    gradings: Gradings,
+def _ideal_gain(
+    judged: Judged,
     *,
     k: int | None = None,
     gain: str = "linear",
@@ -90,71 +87,15 @@ def _normalized_gains(
     credit: Credit = "gold",
     rel: float = 0,
 ) -> Floats:
-    """nDCG of each grading. In the ideal ranking, the documents that become relevant come first: none is better."""
-    found, best = _found_and_ideal(gradings.judged, ideal, credit)
-    levels = _levels(best, gradings.grade, gain, rel)
-    known = _discounted(found, k, gain, discount, rel) / _gain(np.array([gradings.grade]), gain, rel)
-    total = known[:, None] + gradings.running(gradings.unjudged / _divisor(gradings.rank, discount))
-    return share(total, _ideal_gains(levels, gradings.relevant, _sums_of_ones(gradings, levels, k, discount)))
-
-
-class _Levels(NamedTuple):
-    """The gains of an ideal ranking, as a sum of rankings whose first gains are equal and whose other gains are 0.
-
-    A row for each gain of a query, the highest first. `rank` is the number of judged documents that have at least this
-    gain, `grade` their lowest grade, and `step` the difference to the next lower gain. The first row is that of the
-    highest grade that unjudged documents could have, and its gain is the unit.
-    """
-
-    rows: View
-    step: Floats
-
-
-def _levels(best: View, highest: float, gain: str, rel: float) -> _Levels:
-    query = np.r_[np.arange(best.n), best.query]
-    reached = np.r_[np.zeros(best.n, np.int64), best.place()]
-    grade = np.r_[np.full(best.n, highest), best.grade]
-    order = np.lexsort((reached, query))
-    rows = View(best.n, query[order], reached[order], grade[order])
-    gains = _gain(rows.grade, gain, rel) / _gain(np.array([highest]), gain, rel)
-    step = gains - np.where(np.r_[rows.query[1:] == rows.query[:-1], False], np.r_[gains[1:], 0.0], 0.0)
-    return _Levels(rows.where(step > 0), step[step > 0])
-
-
-def _sums_of_ones(gradings: Gradings, levels: _Levels, k: int | None, discount: str) -> Floats:
-    """DCG of a ranking whose first n gains are 1 and whose other gains are 0, for each n that a level can have."""
-    rank = np.arange(1, int(gradings.relevant.max(initial=0) + levels.rows.rank.max(initial=0)) + 1)
-    sums: Floats = np.r_[0.0, np.cumsum(np.where(rank <= (k or len(rank)), 1 / _divisor(rank, discount), 0.0))]
-    return sums
-
-
-def _ideal_gains(levels: _Levels, added: Ints, sums: Floats) -> Floats:
-    """DCG of the ideal ranking after `added` documents with the highest grade were put before it, for each query."""
-    total = np.zeros(added.shape)
-    rows, number = levels.rows, levels.rows.place()
-    many = rows.count() > _MANY_GAINS
-    for at in np.flatnonzero(many).tolist():
-        mine = rows.query == at
-        weights = np.zeros(rows.rank[mine].max() + 1)
-        weights[rows.rank[mine]] = levels.step[mine]
-        total[at] = _weighted_sums(weights, sums)[added[at]]
-    for each in range(1, min(int(number.max(initial=0)), _MANY_GAINS) + 1):
-        some = np.flatnonzero((number == each) & ~many[rows.query])
-        query = rows.query[some]
-        total[query] += levels.step[some, None] * sums[added[query] + rows.rank[some, None]]
-    return total
-
-
-def _weighted_sums(weights: Floats, sums: Floats) -> Floats:
-    """Σ weights[j] · sums[m + j] for each m. Its increase with m is computed by a fast Fourier transform."""
-    steps, size = np.diff(sums), len(sums) + len(weights)
-    increase = np.fft.irfft(np.fft.rfft(steps, size) * np.conj(np.fft.rfft(weights, size)), size)
-    totals: Floats = np.cumsum(np.r_[weights @ sums[: len(weights)], increase[: len(sums) - len(weights)]])
-    return totals
+    """DCG of the ideal ranking, which DCG is divided by."""
+    best = judged.ideal if ideal == "truth" else _best_first(judged.view(credit))
+    return _discounted(best, k, gain, discount, rel)
 
 
 def _best_grades(
-    gradings: Gradings,
+    judged: Judged,
+    unjudged: Bools,
+    max_grade: float,
     *,
     k: int | None = None,
     gain: str = "linear",
@@ -171,73 +112,54 @@ def _best_grades(
     reach the level. So the best numbers of documents in all levels are a grading. Between two levels, the same number
     is best as in the higher one, so that no other grade is better.
     """
-    found, best = _found_and_ideal(gradings.judged, ideal, credit)
-    levels, stops = _levels(best, gradings.grade, gain, rel), _stops(gradings, discount)
-    rows, sums = levels.rows, _sums_of_ones(gradings, levels, k, discount)
-    known = _discounted(found, k, gain, discount, rel) / _gain(np.array([gradings.grade]), gain, rel)
-    value, number = np.zeros(rows.n), np.zeros_like(rows.rank)
-    better = np.ones(rows.n, bool)
-    while better.any():
-        chosen = _best_stops(rows, stops, value, sums)
-        total = known + rows.sum(levels.step * stops.gain[chosen])
-        reached = share(total, rows.sum(levels.step * sums[stops.number[chosen] + rows.rank]))
-        better = reached > value * (1 + _ROUNDING)
+    found = judged.view(credit)
+    levels, step = _levels(judged.ideal if ideal == "truth" else _best_first(found), max_grade, gain, rel)
+    place = levels.place()
+    # In column i: the unjudged documents at ranks 1 to i, and their DCG if their gains are 1.
+    rank = np.arange(1, unjudged.shape[1] + 1)
+    number: Ints = np.pad(np.cumsum(unjudged, axis=1), ((0, 0), (1, 0)))
+    added: Floats = np.pad(np.cumsum(unjudged / _divisor(rank, discount), axis=1), ((0, 0), (1, 0)))
+    # DCG of the ideal ranking of n documents whose gains are 1, for each n.
+    rank = np.arange(1, int(number.max(initial=0) + levels.rank.max(initial=0)) + 1)
+    ideals = np.r_[0.0, np.cumsum(np.where(rank <= (k or len(rank)), 1 / _divisor(rank, discount), 0.0))]
+    known = _discounted(found, k, gain, discount, rel) / _gain(np.array([max_grade]), gain, rel)
+    value, better = np.zeros(levels.n), np.ones(levels.n, bool)
+    columns, chosen = np.zeros_like(levels.rank), np.full_like(levels.rank, unjudged.shape[1])
+    while True:
+        total = known + levels.sum(step * added[levels.query, chosen])
+        reached = share(total, levels.sum(step * ideals[number[levels.query, chosen] + levels.rank]))
+        better &= reached > value * (1 + _ROUNDING)
+        if not better.any():
+            break
         value[better] = reached[better]
-        number = np.where(better[rows.query], stops.number[chosen], number)
-    above = np.where(rows.place() == 1, 0, np.r_[0, number][:-1])
-    graded = np.zeros(rows.n, np.int64)
-    np.maximum.at(graded, rows.query, number)
-    return graded, np.repeat(rows.grade, number - above)
+        columns = np.where(better[levels.query], chosen, columns)
+        above = np.zeros(levels.n, np.int64)
+        for each in range(1, int(place.max(initial=0)) + 1):
+            rows = np.flatnonzero((place == each) & better[levels.query])
+            query = levels.query[rows]
+            lead = added[query] - value[query, None] * ideals[number[query] + levels.rank[rows, None]]
+            above[query] = chosen[rows] = np.maximum(np.argmax(lead, axis=1), above[query])
+    numbers = number[levels.query, columns]
+    graded = np.zeros(levels.n, np.int64)
+    np.maximum.at(graded, levels.query, numbers)
+    return graded, np.repeat(levels.grade, numbers - np.where(place == 1, 0, np.r_[0, numbers][:-1]))
 
 
-class _Stops(NamedTuple):
-    """The unjudged documents that can be the last ones that reach a level, for each query; first, none.
+def _levels(best: View, highest: float, gain: str, rel: float) -> tuple[View, Floats]:
+    """The gains of an ideal ranking, as a sum of rankings whose first gains are equal and whose other gains are 0.
 
-    `number` unjudged documents are at this rank and above. If their gains are 1, their DCG is `gain`.
-
-    These are the last document of each stretch without judged documents, and the first of all. In a stretch below h
-    judged ranks, document m adds 1 / log2(m + h + 1) to the DCG, and at most 1 / log2(m + n + 1) to the ideal DCG of a
-    level that n judged documents reach. If n >= h, the DCG rises more. If n < h, the ratio of both rises with m: DCG −
-    v · ideal DCG first falls and then rises, and is highest before or after the stretch. With discount=jk, the ratio
-    rises from the second document on.
+    The view has a row for each gain of a query, the highest first. `rank` is the number of judged documents that have
+    at least this gain, and `grade` their lowest grade; the first row is that of the highest grade that unjudged
+    documents could have. Then come the differences to the next lower gains, in units of the highest gain.
     """
-
-    offsets: Ints
-    number: Ints
-    gain: Floats
-
-
-def _stops(gradings: Gradings, discount: str) -> _Stops:
-    unjudged = gradings.unjudged
-    number = np.cumsum(unjudged, axis=1)
-    gain = np.cumsum(unjudged / _divisor(gradings.rank, discount), axis=1)
-    is_last = ~np.pad(unjudged[:, 1:], ((0, 0), (0, 1)))
-    stops = np.pad(unjudged & (is_last | (number == 1)), ((0, 0), (1, 0)), constant_values=True)
-    number, gain = (np.pad(each, ((0, 0), (1, 0)))[stops] for each in (number, gain))
-    return _Stops(np.r_[0, np.cumsum(stops.sum(axis=1))], number, gain)
-
-
-def _best_stops(levels: View, stops: _Stops, value: Floats, sums: Floats) -> Ints:
-    """For each level, the stop with the highest DCG − value · ideal DCG.
-
-    The middle level of each query comes first. Its stop is the lowest one for higher levels and the highest one for
-    lower levels; so each half is searched in its own part of the stops.
-    """
-    chosen = np.zeros_like(levels.rank)
-    last = np.cumsum(levels.count())
-    first, top, bottom = last - levels.count(), stops.offsets[:-1], stops.offsets[1:]
-    while (some := first < last).any():
-        first, last, top, bottom = first[some], last[some], top[some], bottom[some]
-        middle, sizes = (first + last) // 2, bottom - top
-        part, stop = np.repeat(np.arange(len(middle)), sizes), ranges(top, sizes)
-        ideal = sums[stops.number[stop] + levels.rank[middle][part]]
-        lead = stops.gain[stop] - value[levels.query[middle]][part] * ideal
-        highest = np.flatnonzero(lead == np.maximum.reduceat(lead, np.cumsum(sizes) - sizes)[part])
-        stop = stop[highest[place_in_query(part[highest]) == 1]]
-        chosen[middle] = stop
-        first, last = np.r_[first, middle + 1], np.r_[middle, last]
-        top, bottom = np.r_[top, stop], np.r_[stop + 1, bottom]
-    return chosen
+    query = np.r_[np.arange(best.n), best.query]
+    reached = np.r_[np.zeros(best.n, np.int64), best.place()]
+    grade = np.r_[np.full(best.n, highest), best.grade]
+    order = np.lexsort((reached, query))
+    rows = View(best.n, query[order], reached[order], grade[order])
+    gains = _gain(rows.grade, gain, rel) / _gain(np.array([highest]), gain, rel)
+    step = gains - np.where(np.r_[rows.query[1:] == rows.query[:-1], False], np.r_[gains[1:], 0.0], 0.0)
+    return rows.where(step > 0), step[step > 0]
 
 
 @register(
@@ -248,7 +170,7 @@ def _best_stops(levels: View, stops: _Stops, value: Floats, sums: Floats) -> Int
     synonyms=_DCG_EXP,
     conflict=_conflict,
     unjudged=lambda measure: _unless_gains(measure, "normalized"),
-    estimate=_normalized_gains,
+    normalizer=_ideal_gain,
     best_grades=_best_grades,
 )
 def nDCG(
@@ -272,13 +194,8 @@ def nDCG(
     """
     if gains:
         judged, rel = _with_gains(judged, dict(gains), rel), 0
-    found, best = _found_and_ideal(judged, ideal, credit)
-    return share(_discounted(found, k, gain, discount, rel), _discounted(best, k, gain, discount, rel))
-
-
-def _found_and_ideal(judged: Judged, ideal: str, credit: Credit) -> tuple[View, View]:
-    found = judged.view(credit)
-    return found, judged.ideal if ideal == "truth" else _best_first(found)
+    of_ideal = _ideal_gain(judged, k=k, gain=gain, discount=discount, ideal=ideal, credit=credit, rel=rel)
+    return share(_discounted(judged.view(credit), k, gain, discount, rel), of_ideal)
 
 
 def _with_gains(judged: Judged, gains: Mapping[float, float], rel: float) -> Judged:

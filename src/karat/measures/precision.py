@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from karat.judged import Floats, Ints, Judged, share
+from karat.judged import Floats, Judged, share
 from karat.measures.settings import TREC_EVAL, K, Rel
-from karat.measures.unjudged import Gradings, monotone, monotone_above_cutoff, normalized
+from karat.measures.unjudged import monotone, monotone_above_cutoff, normalized
 from karat.registry import register
 
 
@@ -27,24 +27,12 @@ def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     return judged.by_rank.graded(rel).count(k) / k
 
 
-def _r_precisions(gradings: Gradings, *, rel: float = 1) -> Floats:
-    """Rprec of each grading."""
-    relevant = gradings.judged.relevant(rel)[:, None] + gradings.relevant
-    last = np.clip(relevant, 1, len(gradings.rank)) - 1
-    found = np.cumsum(gradings.marked(gradings.judged.by_rank.graded(rel)), axis=1)
-    unjudged = np.cumsum(gradings.unjudged, axis=1)
-    at_last = np.take_along_axis(unjudged, last, axis=1)
-    above: Ints = unjudged - gradings.unjudged
-    new = np.minimum(at_last, gradings.relevant) if gradings.topmost else np.maximum(at_last - above, 0)
-    return share(np.take_along_axis(found, last, axis=1) + new, relevant)
-
-
 @register(
     formula="Rprec = relevant in the top R / R, R the number of relevant documents",
     reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
     aliases=("RPrec", "rprec", "r-precision", "r_precision", "R-precision", "R_precision"),
     unjudged=normalized,
-    estimate=_r_precisions,
+    normalizer=lambda judged, rel=1: judged.relevant(rel),
 )
 def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
     """R-precision: precision at rank R, the number of relevant documents.

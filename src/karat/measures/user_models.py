@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 
 from karat.errors import KaratError
-from karat.judged import Floats, Ints, Judged, View
+from karat.judged import Bools, Floats, Ints, Judged, View
 from karat.measures.settings import TREC_EVAL, K, Persistence, Rel
-from karat.measures.unjudged import Gradings, monotone
+from karat.measures.unjudged import monotone
 from karat.registry import Effect, Help, Measure, register
 from karat.registry.names import format_value
 
@@ -67,10 +67,10 @@ def _check_grades(judged: Judged, max_grade: float) -> None:
         )
 
 
-def _highest_of_scale(gradings: Gradings, **_: object) -> tuple[Ints, Floats]:
+def _highest_of_scale(judged: Judged, unjudged: Bools, max_grade: float, **_: object) -> tuple[Ints, Floats]:
     """The grades with the highest RBP: the highest grade that does not change the scale, for all documents."""
-    graded = gradings.unjudged.sum(axis=1)
-    return graded, np.repeat(np.minimum(_scale(gradings.judged), gradings.grade), graded)
+    graded = unjudged.sum(axis=1)
+    return graded, np.repeat(np.minimum(_scale(judged), max_grade), graded)
 
 
 def _rescaled_unless_binary(measure: Measure) -> Effect | None:

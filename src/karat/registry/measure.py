@@ -70,7 +70,7 @@ class Definition:
     example_at: str = "10"
     conflict: Callable[[Measure], str | None] = lambda _: None
     unjudged: Callable[[Measure], Effect | None] = lambda _: None
-    estimate: Function | None = None
+    normalizer: Function | None = None
     best_grades: BestGrades | None = None
     labels: Callable[[Measure], Mapping[LabelRelation, int]] | None = None
 

@@ -65,15 +65,17 @@ class Metadata(TypedDict, total=False):
     `monotone` if it never falls; `monotone_above_cutoff` if it falls only for a document below the cut-off;
     `monotone_after_first` if it falls only for the first document that is found relevant, if at all; `normalized` if it
     may fall, but not if a relevant document moves up, and if a relevant document below the cut-off never raises it;
-    None if none of these is certain. A graded measure of the last two kinds also needs `best_grades`, and its lowest
-    value must be one of grades that are 0 or the highest"""
-    estimate: Function
-    """of a `normalized` measure: a function that computes the values of many gradings of unjudged documents at once
-    (`karat.measures.unjudged.Gradings`), to find those with the lowest and the highest value. Without it, `bounds`
-    computes every value, which takes time proportional to the square of the number of unjudged documents"""
+    None if none of these is certain. The lowest value of a graded measure of the last two kinds must be one of grades
+    that are 0 or the highest"""
+    normalizer: Function
+    """of a `normalized` measure: a function with the same arguments that returns what the value is divided by; neither
+    this nor the dividend falls if one more document is relevant. Without it, bounds of more than 128 unjudged documents
+    are those of the measure"""
     best_grades: BestGrades
-    """of a graded measure that a higher grade may lower: a function of `Gradings` that returns how many of the topmost
-    unjudged documents of each query have a grade above 0 where the value is highest, and all these grades"""
+    """of a graded measure that a higher grade may lower: a function that returns how many of the topmost unjudged
+    documents of each query have a grade above 0 where the value is highest, and all these grades. Its arguments are
+    queries without these documents, which ranks have one (a row per query), their highest grade, and the parameters.
+    Without it, the highest value is that of the measure"""
     labels: Callable[[Measure], Mapping[LabelRelation, int]]
     """of a measure of verdicts: a function that returns the relations it reads, each with the direction in which the
     value goes if a label rises: 1 never down, -1 never up, 0 either. Without it, the bounds of a query that lacks
@@ -111,7 +113,7 @@ def register(
         if complete.get("takes", "judged") == "judged":
             parameters = {**parameters, JUDGED_ONLY.name: parameters.get(JUDGED_ONLY.name, JUDGED_ONLY)}
         complete.setdefault("name", function.__name__)
-        for option in ("conflict", "unjudged", "estimate", "best_grades", "labels"):
+        for option in ("conflict", "unjudged", "normalizer", "best_grades", "labels"):
             if option in complete and not callable(complete[option]):
                 hint = 'Pass a function, for example unjudged=lambda measure: "monotone".'
                 raise KaratError(f"{option}={shown(complete[option])} is not a function", hint=hint)
