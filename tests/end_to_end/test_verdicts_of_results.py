@@ -175,7 +175,7 @@ def test_queries_that_only_the_verdicts_have_are_counted() -> None:
 def test_an_empty_answer_has_nothing_to_judge() -> None:
     scores = evaluated([RECORDS[0], {**RECORDS[1], "answer": ""}])
     assert scores.bounds("SupportRecall").mean == (0.5, 0.5)
-    assert scores.bounds("SupportRecall").unjudged.sum() == 0
+    assert scores.bounds("SupportRecall").unknown.sum() == 0
 
 
 def test_a_submission_to_trec_rag_is_evaluated_by_labels_of_its_run() -> None:

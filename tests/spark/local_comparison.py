@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 from karat import KaratError, Scores
@@ -17,14 +16,14 @@ def outcome(compute: Callable[[], Scores]) -> Any:
         return error.what, error.hint
     rows = scores.by_id
     assert scores.fingerprint is not None
-    bounds = {name: each.take(rows) for name, each in scores.label_bounds.items()}
     return {
         "queries": [scores.queries[row] for row in rows],
         "values": {name: column[rows].tobytes() for name, column in scores.values.items()},
         "means": scores.means,
         "intervals": scores.intervals(),
         "bounds": {
-            name: [getattr(each, field.name).tobytes() for field in fields(each)] for name, each in bounds.items()
+            name: [getattr(each, side)[rows].tobytes() for side in ("value", "low", "high", "exact", "nullable")]
+            for name, each in scores.label_bounds.items()
         },
         "variances": {name: each.take(rows).within.tobytes() for name, each in scores.sample_variances.items()},
         "findings": scores.findings,

@@ -89,8 +89,8 @@ def assert_exact(cases: list[Case], max_grade: float | None, measures: list[str]
         assert (found.low <= found.value).all()
         assert (found.value <= found.high).all()
         assert found.value.tolist() == scores.column(name).tolist()
-        assert found.unjudged.tolist() == [len(unjudged) for _, _, unjudged in cases]
-        complete = found.unjudged == 0
+        assert found.unknown.tolist() == [len(unjudged) for _, _, unjudged in cases]
+        complete = found.unknown == 0
         assert found.low[complete].tolist() == found.value[complete].tolist() == found.high[complete].tolist()
 
 
@@ -221,7 +221,7 @@ def test_bounds_of_too_many_documents_contain_the_exact_ones(cases: list[Case], 
         assert (found.high <= highest).all()
         assert found.low[found.exact] == pytest.approx(exact.low[found.exact], rel=1e-11), measure
         assert found.high[found.exact] == pytest.approx(exact.high[found.exact], rel=1e-11), measure
-        assert found.exact[exact.unjudged <= 1].all()
+        assert found.exact[exact.unknown <= 1].all()
 
 
 @pytest.mark.parametrize("name", ["nDCG", "nDCG@30", "nDCG(ideal=retrieved)", "nDCG(discount=jk,rel=2)"])
@@ -396,7 +396,14 @@ def test_queries_where_a_measure_is_null_are_left_out_of_the_mean() -> None:
     measure = register(name="Known", unjudged=lambda _: "monotone")(known)
     found = bounds(evaluate({"q": {"a": 1}, "r": {"b": 0}}, {"q": ["a", "x"], "r": ["b"]}, "RR"), measure)
     assert found.mean == (1.0, 2.0)
-    assert found.to_dict()["queries"][1] == {"query": "r", "value": None, "low": None, "high": None, "unjudged": 0}
+    assert found.to_dict()["queries"][1] == {
+        "query": "r",
+        "value": None,
+        "low": None,
+        "high": None,
+        "unjudged": 0,
+        "exact": True,
+    }
     assert str(found).splitlines()[3].split() == ["r", "–", "–", "–", "0"]
 
 
@@ -414,7 +421,7 @@ def test_a_relevant_document_that_is_found_late_lowers_average_precision() -> No
 def test_documents_below_the_cutoff_lower_recall() -> None:
     found = bounds(evaluate({"q": {"a": 1}}, {"q": ["a", "x", "y", "z"]}, "R@2"), "R@2")
     assert found.per_query == {"q": (1 / 3, 1.0)}
-    assert found.unjudged.tolist() == [3]
+    assert found.unknown.tolist() == [3]
 
 
 @pytest.mark.parametrize(
@@ -542,7 +549,7 @@ def test_judged_documents_and_documents_without_a_key_may_repeat() -> None:
     gold = {"id": "3", "meta": {"source": "a"}}
     scores = evaluate({"q": ["a"]}, {"q": [*without_key, gold, gold]}, "P@4", match="meta.source(gold=id)")
     found = bounds(scores, "P@4")
-    assert found.unjudged.tolist() == [2]
+    assert found.unknown.tolist() == [2]
     assert found.per_query == {"q": (0.5, 1.0)}
 
 
@@ -551,7 +558,7 @@ def test_repeats_in_queries_without_truth_and_of_ignored_documents_are_allowed()
         {"q": {"a": 1}}, {"other": ["x", "x"], "q": ["q", "a", "q", "y"]}, "AP", ignore_identical_ids=True
     )
     assert bounds(scores, "AP").per_query == {"q": (1.0, 1.0)}
-    assert bounds(scores, "AP").unjudged.tolist() == [1]
+    assert bounds(scores, "AP").unknown.tolist() == [1]
 
 
 def test_duplicates_in_a_run_file_count_once(tmp_path: Path) -> None:
@@ -565,7 +572,7 @@ def test_duplicates_in_a_run_file_count_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ties", ["best", "worst"])
 def test_ties_broken_by_grade_have_no_bounds(ties: Any) -> None:
-    with pytest.raises(KaratError, match=rf"bounds are not defined for ties={ties}"):
+    with pytest.raises(KaratError, match=rf"bounds are not defined for ties='{ties}'"):
         bounds(evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "x": 1.0}}, "RR", ties=ties), "RR")
 
 
@@ -600,10 +607,10 @@ def test_bounds_are_printed_with_the_assumed_grades() -> None:
     assert "<td" in found._repr_html_()
     assert found.__rich__().renderables
     assert found.to_dict() == {
-        "measure": "RR", "max_grade": 2.0, "value": 0.75, "low": 0.75, "high": 1.0, "unjudged": 2,
+        "measure": "RR", "max_grade": 2.0, "value": 0.75, "low": 0.75, "high": 1.0, "unjudged": 2, "exact": True,
         "queries": [
-            {"query": "q", "value": 0.5, "low": 0.5, "high": 1.0, "unjudged": 1},
-            {"query": "r", "value": 1.0, "low": 1.0, "high": 1.0, "unjudged": 1},
+            {"query": "q", "value": 0.5, "low": 0.5, "high": 1.0, "unjudged": 1, "exact": True},
+            {"query": "r", "value": 1.0, "low": 1.0, "high": 1.0, "unjudged": 1, "exact": True},
         ],
     }  # fmt: skip
 

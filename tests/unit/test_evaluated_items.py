@@ -139,11 +139,11 @@ def test_nothing_to_judge_is_about_an_answer_the_passages_or_the_gold_answer_of_
     for text, is_same in (("It is soft [1].", True), ("It is hard.", False)):
         label = {**nothing, "item": "answer", "digest": text_digest(text)}
         found = evaluate_results(records, "Faithfulness", verdicts=[label, other])
-        assert bool(found.bounds("Faithfulness").unjudged.sum()) is not is_same
+        assert bool(found.bounds("Faithfulness").unknown.sum()) is not is_same
     for text, is_same in (("Soft.", True), ("Hard.", False)):
         label = {**nothing, "item": "question", "digest": text_digest(text)}
         found = evaluate_results(records, "NuggetRecall", verdicts=[label, nugget])
-        assert bool(found.bounds("NuggetRecall").unjudged.sum()) is not is_same
+        assert bool(found.bounds("NuggetRecall").unknown.sum()) is not is_same
 
 
 def test_correctness_is_about_the_gold_answers_that_an_answer_was_compared_with() -> None:

@@ -106,13 +106,13 @@ def test_scores_without_bounds_say_how_to_get_them() -> None:
     skipped = evaluate_verdicts(LABELS, unknown="skip")
     assert "possible" not in str(skipped)
     assert "2 queries without a value for Faithfulness (left out): q2, q3" in str(skipped)
-    with pytest.raises(KaratError, match=r'no bounds of Faithfulness\. Evaluate again with unknown="bounds"'):
+    with pytest.raises(KaratError, match=r"no bounds of Faithfulness\. Evaluate again with unknown='bounds'"):
         skipped.bounds("Faithfulness")
 
 
 def test_damaged_bounds_are_an_error(tmp_path: Path) -> None:
     document = SCORES.to_dict()
-    damages: list[Any] = [[], {"Faithfulness": {"queries": {"q2": "x"}, "estimated": []}}, {"Faithfulness": 1}]
+    damages: list[Any] = [[], {"Faithfulness": {"queries": [{"query": "q2", "low": "x"}]}}, {"Faithfulness": 1}]
     for damaged in damages:
         (tmp_path / "scores.json").write_text(json.dumps({**document, "bounds": damaged}))
         with pytest.raises(KaratError, match="its bounds are damaged"):

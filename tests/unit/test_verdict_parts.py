@@ -50,7 +50,7 @@ def outcome(compute: Any) -> Any:
         return error.what, place, error.hint
     rows = scores.by_id
     bounds = {
-        name: [getattr(each.take(rows), side).tobytes() for side in ("low", "high", "exact", "nullable")]
+        name: [getattr(each, side)[rows].tobytes() for side in ("low", "high", "exact", "nullable")]
         for name, each in scores.label_bounds.items()
     }
     assert scores.fingerprint is not None

@@ -3,122 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import get_args
 
 import numpy as np
 
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
 from karat.analysis.gradings import lowest_and_highest
 from karat.arguments import as_number
-from karat.errors import KaratError, plural, require, safe_line, shown
-from karat.judged import Bools, Floats, Ints, Judged
+from karat.errors import KaratError, Parameter, Place, require
+from karat.judged import Judged
 from karat.measures import definitions, parse
 from karat.options import check_choice
 from karat.output.progress import progress_bar
-from karat.output.tables import Cell, Table, Tabular
 from karat.registry import Effect, Measure
 from karat.registry.names import format_value
 from karat.scores import Scores
-from karat.scores.query_bounds import QueryBounds
-from karat.scores.summary import DIGITS, cell_text
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds(Tabular):
-    """The range of a measure over the possible grades of unjudged documents, or over all unknown labels of answers.
-
-    `value` counts unjudged documents as not relevant, and is NaN if labels are unknown. `unjudged` is the number of
-    unjudged documents that were retrieved for each query, `max_grade` the highest grade that they could have. For
-    labels, `unjudged` is 1 for queries that lack some, and `max_grade` is None.
-    """
-
-    measure: str
-    queries: tuple[str, ...]
-    of_queries: QueryBounds
-    value: Floats
-    unjudged: Ints
-    max_grade: float | None
-
-    @property
-    def low(self) -> Floats:
-        """The lowest value of each query."""
-        return self.of_queries.low
-
-    @property
-    def high(self) -> Floats:
-        """The highest value of each query."""
-        return self.of_queries.high
-
-    @property
-    def exact(self) -> Bools:
-        """For each query, whether the bounds are exact, or an estimate that is wide enough."""
-        return self.of_queries.exact
-
-    @property
-    def mean(self) -> tuple[float, float]:
-        """The lowest and the highest value over all queries, combined as the measure defines."""
-        low, high = self.of_queries.extremes
-        return self._combined(low), self._combined(high)
-
-    @property
-    def per_query(self) -> dict[str, tuple[float, float]]:
-        """The lowest and the highest value of each query."""
-        return dict(zip(self.queries, zip(self.low.tolist(), self.high.tolist(), strict=True), strict=True))
-
-    def to_dict(self) -> dict[str, Any]:
-        """`{"measure", "max_grade", "value", "low", "high", "unjudged", "queries": [{"query", "value", ...}]}`.
-
-        For labels, `unknown` (1 for a query that lacks some) and `exact` stand in place of `unjudged` and `max_grade`.
-        """
-        names = ("query", "value", "low", "high", self.counted)
-        *queries, combined = (dict(zip(names, row, strict=True)) for row in self._rows())
-        del combined["query"]
-        if self.max_grade is not None:
-            return {"measure": self.measure, "max_grade": self.max_grade, **combined, "queries": queries}
-        queries = [{**row, "exact": exact} for row, exact in zip(queries, self.exact.tolist(), strict=True)]
-        return {"measure": self.measure, **combined, "exact": bool(self.exact.all()), "queries": queries}
-
-    def table(self, digits: int = DIGITS) -> Table:
-        """A row per query, and a last row for all queries."""
-        rows = tuple(
-            (Cell(query), *(Cell(cell_text(value, self.measure, digits)) for value in values), Cell(f"{unjudged:,}"))
-            for query, *values, unjudged in self._rows()
-        )
-        return Table(("query", "score", "lowest", "highest", self.counted), rows, (f"{self.measure} {self.condition}",))
-
-    @property
-    def counted(self) -> Literal["unjudged", "unknown"]:
-        """What is counted: unjudged documents, or queries with unknown labels."""
-        return "unknown" if self.max_grade is None else "unjudged"
-
-    @property
-    def condition(self) -> str:
-        """The condition under which the measure could have other values, in words."""
-        if self.max_grade is None:
-            queries = plural(int(self.unjudged.sum()), "query")
-            estimate = "" if self.exact.all() else "; some ranges may be narrower"
-            return f"whatever the missing labels of {queries} are{estimate}"
-        documents = plural(int(self.unjudged.sum()), "unjudged document")
-        return f"if the {documents} were graded from 0 to {format_value(self.max_grade)}"
-
-    def __repr__(self) -> str:
-        low, high = self.mean
-        queries = plural(len(self.queries), "query")
-        return safe_line(f"<Bounds of {self.measure} over {queries}: {low:.4f} to {high:.4f}>")
-
-    def _rows(self) -> Iterator[tuple[str, float | None, float | None, float | None, int]]:
-        """The id, value, low, high and number of unjudged documents of each query, then of all; None is null."""
-        of_all = self._combined(self.value), *self.mean
-        columns = [[*each.tolist(), all_] for each, all_ in zip((self.value, self.low, self.high), of_all, strict=True)]
-        counts = [*self.unjudged.tolist(), int(self.unjudged.sum())]
-        for query, value, low, high, count in zip([*self.queries, "all"], *columns, counts, strict=True):
-            yield query, _or_none(value), _or_none(low), _or_none(high), count
-
-    def _combined(self, column: Floats) -> float:
-        combined = Scores(self.queries, {self.measure: column}).combined(self.measure)
-        return math.nan if combined is None else combined
+from karat.scores.bounds import Bounds
 
 
 def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = None) -> Bounds:
@@ -146,9 +46,10 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
     _check_effect(measure)
     evidence = _evidence(scores)
     if evidence.rules.ties in ("best", "worst"):
+        ties = Parameter("ties", evidence.rules.ties)
         raise KaratError(
-            f"bounds are not defined for ties={evidence.rules.ties}, which orders tied documents by grade",
-            hint='Evaluate again with ties="trec" or ties="input" (--ties).',
+            ["bounds are not defined for ", ties, ", which orders tied documents by grade"],
+            hint=["Evaluate again with ", Parameter("ties", "trec"), " or ", Parameter("ties", "input"), "."],
         )
     _check_repeats(evidence)
     judged = evidence.judged_for(measure)
@@ -163,21 +64,21 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
         low, high, exact = lowest_and_highest(measure, judged, value, unjudged, grade, progress)
     position = {query: at for at, query in enumerate(judged.queries)}
     order = np.array([position[query] for query in queries], np.int64)
-    of_queries = QueryBounds(low[order], high[order], exact[order], np.zeros(len(order), bool))
-    return Bounds(str(measure), queries, of_queries, value[order], unjudged[order], grade)
+    found = Bounds(str(measure), judged.queries, value, low, high, exact, unjudged, np.zeros(len(low), bool), grade)
+    return found.take(order, queries)
 
 
 def _bounds_of_labels(scores: Scores, measure: Measure, max_grade: float | None) -> Bounds:
     """The bounds of a measure of verdicts, which scores keep from their evaluation."""
-    require(max_grade is None, "max_grade is about unjudged documents, not about labels", "Leave it out.")
+    require(max_grade is None, [Parameter("max_grade"), " is about unjudged documents, not labels"], "Leave it out.")
     name = scores.column_name(measure)
     value = scores.column(name)
-    known = scores.label_bounds.get(name)
-    if known is None and np.isnan(value).any():
-        hint = 'Evaluate again with unknown="bounds"; scores that were saved as CSV have none.'
-        raise KaratError(f"these scores have no bounds of {name}", hint=hint)
-    bounds = known or QueryBounds.exactly(value, value)
-    return Bounds(name, scores.queries, bounds, value, bounds.lacking(value).astype(np.int64), None)
+    if name not in scores.label_bounds and np.isnan(value).any():
+        raise KaratError(
+            f"these scores have no bounds of {name}",
+            hint=["Evaluate again with ", Parameter("unknown", "bounds"), "; scores that were saved as CSV have none."],
+        )
+    return scores.label_bounds.get(name) or Bounds.of_values(name, scores.queries, value)
 
 
 def _check_effect(measure: Measure) -> None:
@@ -224,11 +125,12 @@ def _max_grade(judged: Judged, given: float | None) -> float:
         return largest or 1.0
     grade = as_number(given)
     if grade is None or not 0 < grade < math.inf:
-        what = f"max_grade={shown(given)} is not the grade of a relevant document"
-        raise KaratError(what, hint="Use a number above 0.")
+        raise KaratError(
+            [Parameter("max_grade", given), " is not the grade of a relevant document"], hint="Use a number above 0."
+        )
     require(
         grade >= largest,
-        f"max_grade={format_value(grade)} is below the largest grade in the ground truth, {format_value(largest)}",
+        [Parameter("max_grade", given), f" is below the largest grade in the ground truth, {format_value(largest)}"],
         f"Use {format_value(largest)} or more, or leave it out.",
     )
     return grade
@@ -250,10 +152,6 @@ def _check_repeats(evidence: Evidence) -> None:
         query, document = found
         raise KaratError(
             f"the unjudged document {document} is at several ranks; bounds need unjudged documents to be listed once",
-            place=f"{evidence.run.name}, query {query}",
+            place=Place(evidence.run.name, query=query),
             hint="Remove the repeated documents from the run, or judge them.",
         )
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value

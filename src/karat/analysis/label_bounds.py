@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from itertools import accumulate, takewhile
 from typing import NamedTuple, cast
 
@@ -13,7 +12,7 @@ import numpy as np
 from karat.judged import Bools, Floats, Ints, place_in_query, ranges
 from karat.measures.relations import relations_of
 from karat.registry import Measure
-from karat.scores.query_bounds import QueryBounds
+from karat.scores.bounds import Bounds
 from karat.verdicts import ItemSet, Relation, Verdicts
 
 MOST_UNKNOWN = 16
@@ -21,6 +20,8 @@ MOST_UNKNOWN = 16
 _MOST_ROWS = 1 << 24
 """rows of all combinations that are tried, for one measure"""
 _ROWS_AT_ONCE = 1 << 20
+_Arrays = tuple[Floats, Floats, Bools, Bools]
+"""of each query: the lowest and the highest value, whether they are exact, and whether it may have none"""
 
 
 class Cost(NamedTuple):
@@ -30,21 +31,19 @@ class Cost(NamedTuple):
     query: str
 
 
-def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats, limit: Cost | None) -> QueryBounds:
+def label_bounds(measure: Measure, verdicts: Verdicts, values: Floats, limit: Cost | None) -> Bounds:
     """The bounds of a measure, of which `values` are known.
 
     Unknown labels are set to the lowest or the highest of their scale, whichever lowers or raises the measure. Where
     that is not certain, all combinations are tried, for up to 16 unknown labels per query; a query with more gets the
     lowest and the highest value of the measure itself. So does one that costs as much as the `limit`, or more.
     """
-    low = values.copy()
-    bounds = QueryBounds.exactly(low, low.copy())
-    open_queries = np.flatnonzero(np.isnan(low))
-    if len(open_queries):
-        found = _bounds(measure, verdicts.take(open_queries), limit)
-        for field in fields(QueryBounds):
-            getattr(bounds, field.name)[open_queries] = getattr(found, field.name)
-    return bounds
+    low, high = values.copy(), values.copy()
+    exact, nullable = np.ones(len(low), bool), np.zeros(len(low), bool)
+    rows = np.flatnonzero(np.isnan(low))
+    if len(rows):
+        low[rows], high[rows], exact[rows], nullable[rows] = _bounds(measure, verdicts.take(rows), limit)
+    return Bounds.of_labels(str(measure), verdicts.queries, low, high, exact, nullable)
 
 
 def combination_costs(measure: Measure, verdicts: Verdicts, values: Floats) -> list[Cost]:
@@ -75,7 +74,7 @@ def _unknown(measure: Measure, verdicts: Verdicts) -> Ints:
     return sum((_unknown_rows(verdicts, relation) for relation in either), np.zeros(len(verdicts.queries), np.int64))
 
 
-def _bounds(measure: Measure, verdicts: Verdicts, limit: Cost | None) -> QueryBounds:
+def _bounds(measure: Measure, verdicts: Verdicts, limit: Cost | None) -> _Arrays:
     n, relations = len(verdicts.queries), relations_of(measure)
     if not relations:
         return _bounds_without_relations(measure, verdicts)
@@ -97,10 +96,10 @@ def _bounds(measure: Measure, verdicts: Verdicts, limit: Cost | None) -> QueryBo
     exact &= ~(unlisted & np.logical_or.reduce(listed))
     empty = verdicts.has_none(counted)
     low[empty] = high[empty] = np.nan
-    return QueryBounds(low, high, exact | empty, nullable)
+    return low, high, exact | empty, nullable
 
 
-def _bounds_without_relations(measure: Measure, verdicts: Verdicts) -> QueryBounds:
+def _bounds_without_relations(measure: Measure, verdicts: Verdicts) -> _Arrays:
     """The bounds of a measure that does not say which labels it reads, or that reads only what sentences cite."""
     n, (lowest, highest) = len(verdicts.queries), measure.definition.bounds
     unknown = np.ones(n, bool)
@@ -108,7 +107,7 @@ def _bounds_without_relations(measure: Measure, verdicts: Verdicts) -> QueryBoun
         cites = verdicts.citations.valid.count() > 0
         unknown = ~verdicts.are_listed("sentences") | (cites & ~verdicts.are_listed("passages"))
     low, high = (np.where(unknown, bound, np.nan) for bound in (lowest, highest))
-    return QueryBounds(low, high, ~unknown, np.zeros(n, bool))
+    return low, high, ~unknown, np.zeros(n, bool)
 
 
 def _extremes(relations: dict[Relation, int], sign: int) -> dict[Relation, float | Floats]:

@@ -85,7 +85,7 @@ class Slices(Tabular):
         if bounds is None or measure not in possible_means(self.whole):
             return {}
         low, high = bounds.mean
-        return {"lowest": low, "highest": high, "unknown": int(bounds.lacking(scores.values[measure]).sum())}
+        return {"lowest": low, "highest": high, "unknown": int(bounds.unknown.sum())}
 
     @cached_property
     def _rows(self) -> list[tuple[str, Scores, dict[str, tuple[float, float] | tuple[None, None]]]]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from karat.cli.output import Output, print_report
 from karat.errors import KaratError, plural
 from karat.output.tables import Cell, Table
 from karat.registry.names import format_value
 from karat.scores import Scores
-from karat.scores.summary import cell_text, notes
-
-if TYPE_CHECKING:
-    from karat.analysis.bounds import Bounds
+from karat.scores.bounds import Bounds
+from karat.scores.summary import notes
 
 
 def print_bounds(runs: Mapping[str, Scores], output: Output) -> None:
@@ -34,37 +32,34 @@ def print_bounds(runs: Mapping[str, Scores], output: Output) -> None:
     digits = output.decimals
     tables = _tables_per_query(bounds, several, digits) if output.per_query else [_table(bounds, several, digits)]
     tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *under))
+    documents = {key: each.to_dict() for key, each in bounds.items()}
     rows = [
         {**({"run": run} if several else {}), "measure": measure, **row}
-        for (measure, run), each in bounds.items()
-        for row in _rows(each, output.per_query)
+        for (measure, run), document in documents.items()
+        for row in (document["queries"] if output.per_query else [_over_all(document)])
     ]
     by_run: dict[str, dict[str, object]] = {}
-    for (measure, run), each in bounds.items():
-        by_run.setdefault(run, {})[measure] = each.to_dict()
-    document = {"runs": by_run} if several else next(iter(by_run.values()))
-    print_report(output, tables, document=lambda: document, rows=lambda: rows)
+    for (measure, run), document in documents.items():
+        by_run.setdefault(run, {})[measure] = document
+    whole = {"runs": by_run} if several else next(iter(by_run.values()))
+    print_report(output, tables, document=lambda: whole, rows=lambda: rows)
 
 
-def _rows(bounds: Bounds, per_query: bool) -> list[dict[str, object]]:
-    document = bounds.to_dict()
-    if per_query:
-        return list(document["queries"])
-    return [{key: document[key] for key in ("value", "low", "high", bounds.counted)}]
+def _over_all(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The bounds of a measure over all queries, as a row."""
+    return {name: each for name, each in document.items() if name not in ("measure", "max_grade", "queries")}
 
 
 def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool, digits: int) -> Table:
     """A row per measure and run."""
     rows, last = [], None
     counted = tuple(dict.fromkeys(each.counted for each in bounds.values()))
-    for measure in dict.fromkeys(measure for measure, _ in bounds):
-        for run, each in ((run, each) for (of, run), each in bounds.items() if of == measure):
-            document = each.to_dict()
-            values = (Cell(cell_text(document[key], measure, digits)) for key in ("value", "low", "high"))
-            labels = [Cell("" if last == measure else measure), *([Cell(run)] if several else [])]
-            counts = (Cell(f"{document[key]:,}" if key in document else "") for key in counted)
-            rows.append((*labels, *values, *counts))
-            last = measure
+    order = {measure: at for at, measure in enumerate(dict.fromkeys(measure for measure, _ in bounds))}
+    for (measure, run), each in sorted(bounds.items(), key=lambda row: order[row[0][0]]):
+        *values, count = each.cells(each.to_dict(), digits)
+        labels = [Cell("" if last == measure else measure), *([Cell(run)] if several else [])]
+        rows.append((*labels, *values, *(count if name == each.counted else Cell("") for name in counted)))
+        last = measure
     header = ("measure", *(["run"] if several else []), "score", "lowest", "highest", *counted)
     first = next(iter(bounds.values()))
     grades = [each.max_grade for each in bounds.values() if each.max_grade is not None]
@@ -78,6 +73,7 @@ def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool, digits: int)
 def _tables_per_query(bounds: Mapping[tuple[str, str], Bounds], several: bool, digits: int) -> list[Table]:
     tables = []
     for (_, run), each in bounds.items():
-        table = each.table(digits)
-        tables.append(replace(table, notes=tuple(f"{run}: {note}" for note in table.notes)) if several else table)
+        for table in each.tables(digits):
+            notes = tuple(f"{run}: {note}" for note in table.notes) if several else table.notes
+            tables.append(replace(table, notes=notes))
     return tables

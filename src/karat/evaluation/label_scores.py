@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Self
 
@@ -13,8 +13,8 @@ from karat.analysis.label_bounds import Cost, affordable, combination_costs, lab
 from karat.judged import Bools, Floats, Ints
 from karat.labels.selection import Selected
 from karat.registry import Measure
+from karat.scores.bounds import Bounds, bounds_of_rows
 from karat.scores.combining import column_sum, differences
-from karat.scores.query_bounds import QueryBounds, bounds_of_rows
 from karat.scores.sample_variance import SampleVariance, variances_of_rows
 
 Limits = Mapping[tuple[str, int], Cost]
@@ -30,7 +30,7 @@ class LabelScores:
 
     queries: tuple[str, ...]
     values: Mapping[str, Floats]
-    bounds: Mapping[str, QueryBounds] = field(default_factory=dict)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
     variances: Mapping[str, SampleVariance] = field(default_factory=dict)
     costs: Mapping[tuple[str, int], Sequence[Cost]] = field(default_factory=dict)
     """for a measure and a sample: what it costs to try all combinations of unknown labels"""
@@ -55,7 +55,7 @@ class LabelScores:
                     each.append(label_bounds(measure, verdicts[number], of_sample, limit))
                 of_measure = bounds[column] = _mean_bounds(each)
                 # Whatever the unknown labels are, the value may be the same.
-                values[column] = np.where(of_measure.exact & ~of_measure.unknown, of_measure.low, np.nan)
+                values[column] = of_measure.value
                 of_samples = [np.where(np.isnan(values[column]), np.nan, of_sample.low) for of_sample in each]
             if len(of_samples) > 1:
                 variances[column] = SampleVariance.of(of_samples)
@@ -88,21 +88,22 @@ class LabelScores:
         """The first costs that are too much, where there are any."""
         return {key: limit for key, costs in self.costs.items() if (limit := limit_of(costs)) is not None}
 
-    def _bounds(self, name: str) -> QueryBounds:
+    def _bounds(self, name: str) -> Bounds:
         """The bounds of a measure, also if all its values are known."""
-        return self.bounds.get(name) or QueryBounds.exactly(self.values[name], self.values[name])
+        return self.bounds.get(name) or Bounds.of_values(name, self.queries, self.values[name])
 
     def _take(self, rows: Ints) -> Self:
+        queries = tuple(self.queries[row] for row in rows.tolist())
         return type(self)(
-            tuple(self.queries[row] for row in rows.tolist()),
+            queries,
             {name: values[rows] for name, values in self.values.items()},
-            bounds_of_rows(self.bounds, rows),
+            bounds_of_rows(self.bounds, rows, queries),
             variances_of_rows(self.variances, rows),
             self.costs,
         )
 
 
-def _mean_bounds(each: Sequence[QueryBounds]) -> QueryBounds:
+def _mean_bounds(each: Sequence[Bounds]) -> Bounds:
     """The bounds of the mean over the samples that have anything to judge; there is none if more than half have not."""
     nullable = np.array([bounds.nullable for bounds in each])
     low = 0.0 - _highest_mean(-np.array([bounds.low for bounds in each]), nullable)  # 0 is not to become -0
@@ -110,7 +111,8 @@ def _mean_bounds(each: Sequence[QueryBounds]) -> QueryBounds:
     high = np.where(differences(high, low) == 0, low, high)
     certain = np.sum([~(np.isnan(bounds.low) | bounds.nullable) for bounds in each], axis=0)
     exact = np.logical_and.reduce([bounds.exact for bounds in each]) | np.isnan(low)
-    return QueryBounds(low, high, exact, (2 * certain < len(each)) & ~np.isnan(low))
+    nullable_mean = (2 * certain < len(each)) & ~np.isnan(low)
+    return Bounds.of_labels(each[0].measure, each[0].queries, low, high, exact, nullable_mean)
 
 
 def _highest_mean(values: Floats, nullable: Bools) -> Floats:
@@ -128,6 +130,10 @@ def _highest_mean(values: Floats, nullable: Bools) -> Floats:
     return highest
 
 
-def _joined(parts: Sequence[QueryBounds]) -> QueryBounds:
+def _joined(parts: Sequence[Bounds]) -> Bounds:
     """The bounds of the queries of all parts."""
-    return QueryBounds(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(QueryBounds)))
+    queries = tuple(chain.from_iterable(part.queries for part in parts))
+    low, high, exact, nullable = (
+        np.concatenate([getattr(part, side) for part in parts]) for side in ("low", "high", "exact", "nullable")
+    )
+    return Bounds.of_labels(parts[0].measure, queries, low, high, exact, nullable)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from karat.scores import Scores
+from karat.scores.bounds import Bounds, bounds_of_rows
 from karat.scores.fingerprint import merged_fingerprint
-from karat.scores.query_bounds import QueryBounds, bounds_of_rows
 from karat.scores.sample_variance import SampleVariance, variances_of_rows
 
 
@@ -22,12 +22,12 @@ def merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[st
     scored = {query for part in parts for query in part.queries}
     rows = [query for query in queries if query in scored]
     values = {}
-    label_bounds: dict[str, QueryBounds] = {}
+    label_bounds: dict[str, Bounds] = {}
     sample_variances: dict[str, SampleVariance] = {}
     for part in parts:
         row_of = {query: row for row, query in enumerate(part.queries)}
         taken = np.array([row_of.get(query, -1) for query in rows], np.int64)
-        label_bounds |= bounds_of_rows(part.label_bounds, taken)
+        label_bounds |= bounds_of_rows(part.label_bounds, taken, tuple(rows))
         sample_variances |= variances_of_rows(part.sample_variances, taken)
         values.update({column: np.append(numbers, np.nan)[taken] for column, numbers in part.values.items()})
     return Scores(

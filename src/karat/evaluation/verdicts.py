@@ -178,7 +178,7 @@ def label_digests(selected: Selected) -> dict[str, str]:
 
 def _reject_unknown(scored: LabelScores, place: Place | str) -> None:
     for measure, bounds in scored.bounds.items():
-        lacking = np.flatnonzero(bounds.lacking(scored.values[measure])).tolist()
+        lacking = np.flatnonzero(bounds.unknown).tolist()
         if lacking:
             query = min(scored.queries[at] for at in lacking)
             hint = 'Label it, or use unknown="bounds" (--unknown bounds).'

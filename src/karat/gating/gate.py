@@ -20,7 +20,7 @@ from karat.gating import wording
 from karat.gating.drops import WORST_QUERIES, check_drops, few_differences
 from karat.gating.outcomes import Gate, Outcome, WorstQuery
 from karat.gating.rules import Rule, check_drop_options, check_rules
-from karat.gating.worst_case import with_largest_drop, with_unknown, worst_case_note
+from karat.gating.worst_case import with_largest_drop, with_unknown, worst_case_notes
 from karat.options import Correction, GateUnknown, Test, alpha_text, check_choice
 from karat.output.tables import note_line
 from karat.scores import Scores, StoredScores
@@ -94,7 +94,7 @@ def gate(
     check_finite("scores", used)
     values = [_check_value(rule, with_unknown(scores, rule, unknown)) for rule in named if not rule.compares]
     both = [scores, *([] if baseline is None else [baseline])]
-    worst = worst_case_note(named, both) if unknown == "worst" else []
+    worst = worst_case_notes(named, both) if unknown == "worst" else []
     if baseline is None or not drops:
         return Gate(tuple(values), (_query_count(used), *notes({"run": used}), *worst))
     dropped = list(dict.fromkeys(rule.measure for rule in drops))

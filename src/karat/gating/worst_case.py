@@ -12,7 +12,7 @@ from karat.gating.rules import Rule
 from karat.measures import meanings
 from karat.options import GateUnknown
 from karat.scores import Scores
-from karat.scores.query_bounds import QueryBounds
+from karat.scores.bounds import with_highest_mean
 
 
 def with_unknown(scores: Scores, rule: Rule, unknown: GateUnknown, *, is_baseline: bool = False) -> Scores:
@@ -46,7 +46,7 @@ def with_largest_drop(run: Scores, baseline: Scores, measure: str) -> Scores:
     drops = np.array([of_baseline.get(query, np.nan) for query in run.queries]) - run.values[measure]
     drops *= 1 if run.higher_is_better(measure) else -1
     nullable = np.array([query in uncertain for query in run.queries])
-    _, largest = replace(QueryBounds.exactly(drops, drops), nullable=nullable).extremes
+    largest = with_highest_mean(drops, nullable)
     return replace(run, values={**run.values, measure: np.where(np.isnan(largest), np.nan, run.values[measure])})
 
 
@@ -59,22 +59,24 @@ def _nullable(scores: Scores, measure: str) -> list[str]:
 def lacking_queries(scores: Scores, measure: str) -> int:
     """How many queries lack labels for a measure, as far as that is known."""
     bounds = scores.label_bounds.get(measure)
-    return 0 if bounds is None else int(bounds.lacking(scores.values[measure]).sum())
+    return 0 if bounds is None else int(bounds.unknown.sum())
 
 
-def worst_case_note(rules: Iterable[Rule], systems: Sequence[Scores]) -> list[str]:
+def worst_case_notes(rules: Iterable[Rule], systems: Sequence[Scores]) -> list[str]:
     """Which rules were checked with another value than that of the queries that have all labels."""
     values = {"min": "the lowest", "max": "the highest"}
-    texts = [
-        f"{values.get(rule.kind, 'the largest drop of')} {rule.measure}"
-        for rule in rules
-        if any(lacking_queries(each, rule.measure) for each in systems[: 2 if rule.compares else 1])
-    ]
-    return (
-        [f"note: checked with {enumeration(list(dict.fromkeys(texts)), 'and')} that missing labels allow."]
-        if texts
-        else []
-    )
+    checked, outer = {}, {}
+    for rule in rules:
+        for scores in systems[: 2 if rule.compares else 1]:
+            if lacking_queries(scores, rule.measure):
+                checked[f"{values.get(rule.kind, 'the largest drop of')} {rule.measure}"] = True
+                if not scores.label_bounds[rule.measure].exact.all():
+                    outer[rule.measure] = True
+    found = [f"note: checked with {enumeration([*checked], 'and')} that missing labels allow."] if checked else []
+    if outer:
+        what = "this is an outer bound: the worst possible value may be better, but not worse."
+        found.append(f"note: of {enumeration([*outer], 'and')}, {what}")
+    return found
 
 
 def _check_complete(scores: Scores, rule: Rule) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.judged import Bools, Floats, Ints, Judged, View
 from karat.measures.settings import TREC_EVAL, K, Persistence, Rel
 from karat.measures.unjudged import monotone
@@ -62,7 +62,7 @@ def _check_grades(judged: Judged, max_grade: float) -> None:
     if largest > max_grade:
         raise KaratError(
             f"ERR: grade {format_value(largest)} is above max_grade={format_value(float(max_grade))}",
-            place=f"query {judged.queries[judged.gold_query[np.argmax(judged.gold_grade)]]}",
+            place=Place(f"query {judged.queries[judged.gold_query[np.argmax(judged.gold_grade)]]}"),
             hint=f"Write ERR(max_grade={format_value(largest)}).",
         )
 

@@ -107,7 +107,7 @@ def bounds_rows(systems: Systems, measure: str) -> Columns:
     for name, scores in _labelled(systems).items():
         found = scores.bounds(measure)
         low, high = found.mean
-        rows.append((measure, name, scores.combined(measure), low, high, int(found.unjudged.sum())))
+        rows.append((measure, name, scores.combined(measure), low, high, int(found.unknown.sum())))
     return columns_of(("measure", "system", "value", "low", "high", "unjudged"), rows)
 
 

@@ -86,7 +86,7 @@ def _bounds(subject: ReportSubject, scores: Scores) -> dict[str, dict[str, Any]]
     places, found = subject.rows(scores), {}
     for measure, bounds in scores.label_bounds.items():
         of_measure: dict[str, Any] = {}
-        for at in np.flatnonzero(bounds.lacking(scores.values[measure]) | np.isnan(bounds.low)).tolist():
+        for at in np.flatnonzero((bounds.unknown > 0) | np.isnan(bounds.low)).tolist():
             low, high = number(float(bounds.low[at])), number(float(bounds.high[at]))
             of_measure[str(places[at])] = None if low is None else [low, high, bool(bounds.exact[at])]
         found[str(subject.measures.index(measure))] = of_measure

@@ -75,6 +75,20 @@ def combined_value(total: float, combine: Combine, n: int) -> float:
     return total if combine == "sum" else after_mean(total / n, combine, n)
 
 
+def combined_column(name: str, column: Floats) -> float | None:
+    """The combined value of a measure, from its values of all queries; None if no query has one."""
+    values = column[~np.isnan(column)]
+    if not len(values):
+        return None
+    combine = combination(name)
+    terms = before_mean(values, combine)
+    try:
+        total = math.fsum(terms)
+    except OverflowError:  # the sum is too large for a float, but the mean is not
+        return after_mean(math.fsum(terms / len(terms)), combine, len(terms))
+    return combined_value(total, combine, len(values))
+
+
 def _definition(name: str) -> Definition | None:
     """The definition of a measure; None if it is not registered."""
     return next((measure.definition for measure in meanings(name)), None)

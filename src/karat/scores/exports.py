@@ -228,9 +228,7 @@ def saved_about(scores: Scores) -> dict[str, Any]:
     if lower := sorted(scores.lower_is_better.intersection(scores.measures)):
         about["lower_is_better"] = lower
     if scores.label_bounds:
-        about["bounds"] = {
-            name: each.to_dict(scores.queries, scores.values[name]) for name, each in scores.label_bounds.items()
-        }
+        about["bounds"] = {name: each.to_saved() for name, each in scores.label_bounds.items()}
     if scores.sample_variances:
         about["judge"] = {
             name: each.to_dict(scores.queries, scores.values[name]) for name, each in scores.sample_variances.items()

@@ -16,9 +16,9 @@ import numpy as np
 
 from karat.errors import KaratError, Place, enumeration, require, shown
 from karat.judged import Floats
+from karat.scores.bounds import Bounds
 from karat.scores.finding import Finding
 from karat.scores.fingerprint import Fingerprint
-from karat.scores.query_bounds import QueryBounds
 from karat.scores.sample_variance import SampleVariance
 from karat.scores.scores import Scores
 
@@ -97,7 +97,7 @@ class ScoreTable:
         hint = "Save the scores again."
         require(isinstance(saved_bounds, dict), "its bounds are damaged", hint, place=self.place)
         bounds = {
-            column: QueryBounds.from_dict(each, own, numbers[column], self.place)
+            column: Bounds.from_saved(each, column, own, numbers[column], self.place)
             for measure, each in saved_bounds.items()
             if (column := asked.get(measure, measure)) in numbers
         }

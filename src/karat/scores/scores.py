@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,15 +17,15 @@ from karat.measures import Measure
 from karat.options import Names, check_level, check_random
 from karat.output.files import write_text
 from karat.registry.selection import Measures, given_measures
+from karat.scores.bounds import Bounds, bounds_of_rows
 from karat.scores.columns import checked_columns, checked_rows
 from karat.scores.combined_values import CombinedValues, without_interval
-from karat.scores.combining import after_mean, before_mean, combination, combined_value
+from karat.scores.combining import combined_column
 from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding, hint_about_documents
 from karat.scores.intervals import CombinedValue, intervals
 from karat.scores.names import QueryValues, find_column, listed_columns, with_names
-from karat.scores.query_bounds import QueryBounds, bounds_of_rows
 from karat.scores.sample_variance import SampleVariance, variances_of_rows
 from karat.stats import RESAMPLES, SEED
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from karat.analysis.bounds import Bounds
     from karat.analysis.evidence import Evidence
     from karat.analysis.explain import Explanation
     from karat.analysis.label_evidence import LabelEvidence
@@ -77,7 +75,7 @@ class Scores(CombinedValues, Exports):
     lower_is_better: frozenset[str] = frozenset()
     questions: Mapping[str, str] = field(default_factory=dict, repr=False)
     verdicts: LabelEvidence | None = field(default=None, repr=False)
-    label_bounds: Mapping[str, QueryBounds] = field(default_factory=dict, repr=False)
+    label_bounds: Mapping[str, Bounds] = field(default_factory=dict, repr=False)
     sample_variances: Mapping[str, SampleVariance] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,17 +102,7 @@ class Scores(CombinedValues, Exports):
     def combined(self, measure: str | Measure) -> float | None:
         """The value over all queries, as `scores[measure]`, but None if no query has a value."""
         name = self.column_name(measure)
-        column = self.values[name]
-        values = column[~np.isnan(column)]
-        if not len(values):
-            return None
-        combine = combination(name)
-        terms = before_mean(values, combine)
-        try:
-            total = math.fsum(terms)
-        except OverflowError:  # the sum is too large for a float, but the mean is not
-            return after_mean(math.fsum(terms / len(terms)), combine, len(terms))
-        return combined_value(total, combine, len(values))
+        return combined_column(name, self.values[name])
 
     @cached_property
     def per_query(self) -> dict[str, dict[str, float | None]]:
@@ -269,7 +257,7 @@ class Scores(CombinedValues, Exports):
         places = checked_rows(rows, len(self.queries))
         queries = tuple(self.queries[place] for place in places.tolist())
         values = {name: column[places] for name, column in self.values.items()}
-        bounds = bounds_of_rows(self.label_bounds, places)
+        bounds = bounds_of_rows(self.label_bounds, places, queries)
         variances = variances_of_rows(self.sample_variances, places)
         return replace(self, queries=queries, values=values, label_bounds=bounds, sample_variances=variances)
 

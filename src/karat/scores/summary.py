@@ -95,7 +95,7 @@ def possible_means(scores: Scores, digits: int = DIGITS) -> dict[str, tuple[str,
     """For each measure of which labels are unknown: what its mean could be, and how many queries lack labels."""
     found = {}
     for name, bounds in scores.label_bounds.items():
-        if lacking := int(bounds.lacking(scores.values[name]).sum()):
+        if lacking := int(bounds.unknown.sum()):
             found[name] = (_range(*bounds.mean, bool(bounds.exact.all()), name, digits), f"{lacking:,}")
     return found
 
