@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.labels.categorical import CategoricalBuilder
 from karat.labels.reading import read_verdict_records
@@ -94,7 +94,7 @@ def test_true_is_not_taken_for_the_number_1_that_was_read_before(field: str, tmp
 def test_a_column_has_each_value_once_in_the_order_of_appearance(blocks: list[list[Any]]) -> None:
     builder = CategoricalBuilder[Any]()
     for block in blocks:
-        builder.add(block, str, lambda values, _: values)
+        builder.add(block, lambda row: Place("rows", row=row), lambda values, _: values)
     rows, column = [each for block in blocks for each in block], builder.column()
     assert list(column) == rows == [column[at] for at in range(len(column))]
     assert list(column.categories) == list(dict.fromkeys(rows))

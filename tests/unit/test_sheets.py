@@ -115,7 +115,7 @@ def test_what_is_filled_in_comes_back_with_all_items(sheet: Path) -> None:
     }  # fmt: skip
     answers = {key: item.digest for key, item in found.items.items() if item.type == "answer"}
     assert answers == {(each["query"], "rag", "answer"): text_digest(each["answer"]) for each in RESULTS}
-    items = {key: item._replace(place="", digest=None) for key, item in found.items.items() if key not in answers}
+    items = {key: item._replace(place=None, digest=None) for key, item in found.items.items() if key not in answers}
     expected = [item for each in read_responses(RESULTS, system="rag").responses for item in items_of(each)]
     assert items == {
         (item.query, item.system, item.id): item._replace(text=None) if item.type == "passage" else item

@@ -8,9 +8,9 @@ import pytest
 
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
+from karat.labels.counting import label_status
 from karat.labels.reading import read_verdict_records
 from karat.labels.records import joint_digest, text_digest
-from karat.labels.things import label_status
 from tests.random_verdicts import RUBRIC, Record
 
 
@@ -276,7 +276,7 @@ def test_a_label_of_something_unknown_is_an_error_with_its_row(record: Record, m
     with pytest.raises(KaratError) as error:
         _value([_claim("c1", "full"), record])
     assert message in str(error.value)
-    assert "row 1 (counted from 0)" in str(error.value)
+    assert "row 1" in str(error.value)
 
 
 def test_labels_of_other_sets_of_passages_than_those_that_a_sentence_cites_are_counted() -> None:

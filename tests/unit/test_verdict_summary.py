@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karat.labels.counting import label_status
 from karat.labels.reading import read_verdict_records
 from karat.labels.summary import HEADER, label_rows, summarize
-from karat.labels.things import label_status
 
 ROW = {"query": "q", "system": "s", "item": "c", "type": "claim", "task": "support", "against": "context"}
 
@@ -31,7 +31,8 @@ def test_labels_are_counted_by_task_system_author_label_and_state() -> None:
 
 
 def test_a_replaced_label_is_not_counted_and_a_failure_replaces_none() -> None:
-    records = read_verdict_records([label("none"), label("full"), label(None, state="failed"), label("none", sample=1)])
+    rows = [label("none"), label("full"), label(None, state="failed"), label("none", sample=1)]
+    records = read_verdict_records([{**row, "by": "a-model"} for row in rows])
     assert label_status(records) == ["replaced", "counts", "replaced", "counts"]
     summary = summarize(records)
     assert [(each.label, each.number) for each in summary.labels] == [("none", 1), ("full", 1)]
@@ -131,7 +132,7 @@ def test_every_label_is_exported_with_all_fields_and_its_place() -> None:
     assert dict(zip(HEADER, fields, strict=True)) == {
         "query": "q", "system": "s", "task": "support", "item": "c", "against": '["p1", "p2"]', "label": "full",
         "state": "labelled", "by": "human:ann", "sample": 2, "why": "=1", "digest": "x", "call": "k", "status": "stale",
-        "type": "claim", "text": "It melts.", "place": "the verdicts, row 0 (counted from 0)",
+        "type": "claim", "text": "It melts.", "place": "the verdicts, row 0",
     }  # fmt: skip
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from karat.errors import enumeration, plural
+from karat.labels.counting import Subject
 from karat.labels.tasks import Task
-from karat.labels.things import ChosenLabels, Thing
+from karat.labels.votes import ChosenLabels
 from karat.output.tables import Cell, Table, TabularParts, note_line
 from karat.scores.summary import DIGITS, cell_text, interval_text, nonzero_text
 from karat.stats import Kappa, kappas, kendall_tau
@@ -23,7 +24,7 @@ _LEAST_SYSTEMS = 3
 class TaskAgreement:
     """How far a model agrees with people on a task.
 
-    `confusion` counts the things that both labelled: a row per label by people, a column per label by the model, both
+    `confusion` counts the subjects that both labelled: a row per label by people, a column per label by the model, both
     in the order of `scale`. `failed` counts those that the model could not label, `tied` those about which people are
     divided. `weighted_kappa` is None if the scale has two labels, for which it is kappa.
     """
@@ -41,12 +42,12 @@ class TaskAgreement:
 
     @property
     def pairs(self) -> int:
-        """How many things both labelled."""
+        """How many subjects both labelled."""
         return sum(map(sum, self.confusion))
 
     @property
     def equal(self) -> float:
-        """The share of things to which both gave the same label."""
+        """The share of subjects to which both gave the same label."""
         return sum(row[at] for at, row in enumerate(self.confusion)) / self.pairs
 
     @property
@@ -150,27 +151,27 @@ class LabelAgreement(TabularParts):
 def agreement_by_task(
     by: str, people: ChosenLabels, model: ChosenLabels, tasks: Mapping[str, Task], *, of_documents: bool
 ) -> list[TaskAgreement]:
-    """The agreement of a model with people on each task about which both labelled the same things."""
-    common: dict[str, list[Thing]] = {}
-    for thing in model.labels:
-        if thing in people.labels:
-            common.setdefault(thing.task, []).append(thing)
+    """The agreement of a model with people on each task about which both gave labels of the same subjects."""
+    common: dict[str, list[Subject]] = {}
+    for subject in model.labels:
+        if subject in people.labels:
+            common.setdefault(subject.task, []).append(subject)
     found = []
     for name in (name for name in tasks if name in common):
-        task, things = tasks[name], common[name]
+        task, subjects = tasks[name], common[name]
         scale = sorted(task.scale, key=task.scale.__getitem__)
         position = {label: at for at, label in enumerate(scale)}
-        first, second = (np.array([position[each.labels[thing]] for thing in things]) for each in (people, model))
-        queries = {query: at for at, query in enumerate(sorted({thing.query for thing in things}))}
+        first, second = (np.array([position[each.labels[subject]] for subject in subjects]) for each in (people, model))
+        queries = {query: at for at, query in enumerate(sorted({subject.query for subject in subjects}))}
         numbers = np.array([task.scale[label] for label in scale], np.float64)
-        kappa, weighted = kappas(np.array([queries[thing.query] for thing in things]), first, second, numbers)
+        kappa, weighted = kappas(np.array([queries[subject.query] for subject in subjects]), first, second, numbers)
         counts = np.bincount(first * len(scale) + second, minlength=len(scale) ** 2).reshape(len(scale), -1)
         found.append(
             TaskAgreement(
                 by, name, of_documents, tuple(scale), tuple(map(tuple, counts.tolist())), len(queries), kappa,
                 weighted if len(scale) > 2 else None,
-                sum(thing.task == name and thing in people.labels for thing in model.failed),
-                sum(thing.task == name and thing in model.labels for thing in people.tied),
+                sum(subject.task == name and subject in people.labels for subject in model.failed),
+                sum(subject.task == name and subject in model.labels for subject in people.tied),
             )
         )  # fmt: skip
     return found

@@ -32,7 +32,7 @@ class LabelEvidence:
         relations = _relations(measures)
         items = self._items.get(query, {})
         labels = self.selected.records.labels
-        found: dict[str, dict[object, LabelRow]] = {name: {} for name in ("answer", "gold", *items)}
+        found: dict[str, list[LabelRow]] = {name: [] for name in ("answer", "gold", *items)}
         for at in self._rows_of_query.get(query, ()):
             name, task, label, against = labels.item[at], labels.task[at], labels.label[at], labels.against[at]
             label, state = (None, "stale") if at in self._stale else (label, labels.state[at])
@@ -44,16 +44,14 @@ class LabelEvidence:
                 name, "answer" if item is None else item.type, None if item is None else item.text, task, text, label,
                 state, labels.by[at], labels.why[at], labels.sample[at],
             )  # fmt: skip
-            key = (task, text if task == "support" else "", row.by, row.sample)
-            if label is not None or key not in found[name]:  # neither a failure nor a stale label replaces a label
-                found[name][key] = row
+            found[name].append(row)
         passages = [name for name, item in items.items() if item.type == "passage"]
         unlabelled = {
-            name: list(_unlabelled(item, list(found[name].values()), relations, passages))
+            name: list(_unlabelled(item, found[name], relations, passages))
             for name, item in items.items()
             if item.type != "answer"
         }
-        rows = [row for name in found for row in (*found[name].values(), *unlabelled.get(name, ()))]
+        rows = [row for name in found for row in (*found[name], *unlabelled.get(name, ()))]
         return rows if relations else [_cited(item) for item in items.values() if item.type == "sentence"]
 
     @cached_property
@@ -71,7 +69,7 @@ class LabelEvidence:
     @cached_property
     def _rows_of_query(self) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = {}
-        rows = self.selected.rows
+        rows = self.selected.unreplaced
         for row, query in zip(rows.tolist(), self.selected.records.labels.query.take(rows), strict=True):
             found.setdefault(query, []).append(row)
         return found
@@ -119,14 +117,14 @@ def label_changes(before: LabelEvidence, after: LabelEvidence, query: str, measu
     """The labels of a query that differ, those of items with other texts included."""
     sides: list[dict[tuple[str, ...], list[LabelRow]]] = []
     for each in (before, after):
-        by_thing: dict[tuple[str, ...], list[LabelRow]] = {}
+        by_subject: dict[tuple[str, ...], list[LabelRow]] = {}
         for row in each.rows(query, [measure]):
-            by_thing.setdefault((row.item, row.type, row.text or "", row.task, row.against), []).append(row)
-        sides.append(by_thing)
+            by_subject.setdefault((row.item, row.type, row.text or "", row.task, row.against), []).append(row)
+        sides.append(by_subject)
     found = []
-    for thing in dict.fromkeys([*sides[0], *sides[1]]):
-        old, new = (", ".join(dict.fromkeys(row.label_text for row in side.get(thing, ()))) or None for side in sides)
+    for subject in dict.fromkeys([*sides[0], *sides[1]]):
+        old, new = (", ".join(dict.fromkeys(row.label_text for row in side.get(subject, ()))) or None for side in sides)
         if old != new:
-            item, kind, text, task, against = thing
+            item, kind, text, task, against = subject
             found.append(LabelChange(item, kind, text or None, task, against, old, new))
     return found

@@ -13,10 +13,10 @@ from karat.errors import KaratError, plural, require, shown
 from karat.evaluation import evaluate_runs
 from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
 from karat.evaluation.verdicts import evaluate_verdicts
+from karat.labels.counting import Status, Subject, is_person, label_status
 from karat.labels.reading import VerdictRecords, read_verdict_records
-from karat.labels.selection import is_person
 from karat.labels.tasks import BUILT_IN
-from karat.labels.things import ChosenLabels, Status, Thing, chosen_labels, label_status
+from karat.labels.votes import ChosenLabels, chosen_labels
 from karat.matching.matchers import Same
 from karat.registry.names import format_value
 from karat.registry.selection import DEFAULT_MEASURES, Measures, Selection, of_subject, select_measures
@@ -129,28 +129,28 @@ class _Judges:
     def systems(self, model: str) -> list[str | None]:
         """The systems about whose answers people and a model labelled the same things; None is one without a name."""
         people, by_model = (self.labels(each, of_documents=False).labels for each in (self._people, {model}))
-        common = {thing.system for thing in by_model if thing in people}
+        common = {subject.system for subject in by_model if subject in people}
         named = [each for each in self._records.systems if None in common or each in common]
         return [*named] or [None for _ in common]
 
     def labels(self, authors: set[str], of_documents: bool) -> ChosenLabels:
-        """One label for each thing by these authors, who are people or one model."""
+        """One label for each subject by these authors, who are people or one model."""
         return chosen_labels(self._records, authors, self._status, of_documents=of_documents)
 
 
-def _grades(truth: Truth, things: Sequence[Thing]) -> dict[Thing, str]:
+def _grades(truth: Truth, subjects: Sequence[Subject]) -> dict[Subject, str]:
     """The grades of documents in the ground truth, as labels."""
     by_query: dict[str, dict[str, int]] = {}
     found = {}
-    for thing in things:
-        if thing.query in truth.positions and thing.query not in by_query:
-            by_query[thing.query] = truth.index(truth.positions[thing.query])
-        row = by_query.get(thing.query, {}).get(thing.item)
+    for subject in subjects:
+        if subject.query in truth.positions and subject.query not in by_query:
+            by_query[subject.query] = truth.index(truth.positions[subject.query])
+        row = by_query.get(subject.query, {}).get(subject.item)
         grade = -1.0 if row is None else float(truth.grades[row])
         if grade >= 0:
-            found[thing] = format_value(grade)
-            if found[thing] not in BUILT_IN["relevance"].scale:
-                what = f"document {shown(thing.item)} of query {shown(thing.query)} has the grade {found[thing]}"
+            found[subject] = format_value(grade)
+            if found[subject] not in BUILT_IN["relevance"].scale:
+                what = f"document {shown(subject.item)} of query {shown(subject.query)} has the grade {found[subject]}"
                 hint = "Agreement needs the same scale: map the grades to 0, 1, 2 and 3."
                 raise KaratError(f"{what}, and labels of relevance are 0 to 3", place="the ground truth", hint=hint)
     return found
@@ -167,8 +167,8 @@ def _note_on_two_grades(truth: Truth, tasks: Sequence[TaskAgreement]) -> list[st
 def _overlap(truth: Truth, model: str, labels: ChosenLabels) -> _Overlap:
     """The documents of queries of which a model graded all that the ground truth judges."""
     by_model: dict[str, dict[str, float]] = {}
-    for thing, label in labels.labels.items():
-        by_model.setdefault(thing.query, {})[thing.item] = float(label)
+    for subject, label in labels.labels.items():
+        by_model.setdefault(subject.query, {})[subject.item] = float(label)
     people, same, partly = {}, {}, 0
     for query in sorted(by_model.keys() & truth.positions.keys()):
         rows = truth.index(truth.positions[query])

@@ -16,12 +16,13 @@ import numpy as np
 from karat.evaluation.label_scores import LabelScores, Limits
 from karat.evaluation.verdicts import label_digests, scores_of_verdicts, unscored
 from karat.labels.calls import Call
+from karat.labels.counting import choose_authors
 from karat.labels.failed_labels import FailedLabels
 from karat.labels.label_facts import LabelCensus, LabelFacts
 from karat.labels.missing import check_labels, labelled_measures, labelled_samples
 from karat.labels.reading import VerdictRecords, no_verdicts, read_part_of_verdicts, records_in
 from karat.labels.row_order import check_order_does_not_matter
-from karat.labels.selection import choose_authors, choose_system, select_labels
+from karat.labels.selection import choose_system, select_labels
 from karat.labels.tasks import Task
 from karat.options import Unknown
 from karat.registry import Measure
@@ -133,7 +134,7 @@ def _survey(shared: SharedRecords, source: Any) -> _Survey:
     if not shared.has_order:
         check_order_does_not_matter(records_in(source), shared.name)
     labels = records.labels
-    failed = np.flatnonzero(labels.state.where(lambda state: state == "failed"))
+    failed = np.flatnonzero(labels.have_failed(np.arange(len(labels))))
     calls = frozenset(call for call in labels.call.take(failed) if call is not None)
     return _Survey(LabelCensus.of(records), calls, records.is_empty)
 

@@ -13,8 +13,8 @@ from karat.files.input_file import BOM
 from karat.files.kinds import PEEK, check_is_text
 from karat.json_decoding import decode_json, decode_lines
 from karat.judges.requests import Record
+from karat.labels.counting import is_person
 from karat.labels.records import FILE_LINE, check_version, kind_of, text_digest
-from karat.labels.selection import is_person
 
 HINT = "A verdict file has one record per line."
 _LINES_AT_ONCE = 1_000

@@ -10,13 +10,15 @@ import numpy as np
 
 from karat.errors import KaratError, did_you_mean, shown
 from karat.judged import Bools, Floats, Ints, distinct
-from karat.labels.categorical import pair_codes
+from karat.labels.categorical import joint_codes, pair_codes
+from karat.labels.counting import counting_rows, samples_of
 from karat.labels.item_arrays import ItemArrays
 from karat.labels.label_columns import Against, ItemKey
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response, has_text
-from karat.labels.votes import majority
+from karat.labels.tasks import NOTHING_TO_JUDGE
+from karat.labels.votes import are_most, majority, votes_on_nothing
 from karat.verdicts import AGAINST, SETS, Verdicts, without_items
 
 _EMPTIED = {
@@ -56,15 +58,18 @@ class VerdictArrays:
         labels = records.labels
         self.tasks = tuple(records.tasks)
         self.listed: Bools = np.zeros((len(SETS), len(queries)), bool)
-        left_out = self._nothing_to_judge(items)
+        self.nothing = votes_on_nothing(labels, rows, self.stale[rows])
+        self._check_known(items)
+        left_out = self._left_out()
         self.items = ItemArrays(queries, items, left_out)
         self.listed[self.items.set, self.items.query] = True
         for key in left_out:
             self.listed[SETS.index(items[key].set), queries[key[0]]] = True
-        self.rows = rows[labels.state.take(rows).where(lambda each: each != "nothing_to_judge")]
+        self.rows = rows[labels.state.take(rows).where(lambda state: state != NOTHING_TO_JUDGE)]
         passages = {key for key in left_out if items[key].type == "passage"}
         self.rows = self.rows[~labels.are_about(self.rows, left_out, passages)]
         # Nuggets or passages that could not be listed are unknown.
+        self.failed_lists = self.rows[labels.are_failed_lists(self.rows)]
         self.rows = self.rows[~labels.are_failed_lists(self.rows)]
         self.unused = self.replaced = 0
         self.gold_refusals: dict[int, float] = {}
@@ -80,46 +85,24 @@ class VerdictArrays:
             gold = self.items.position[response.query, "gold"]
             self.gold_refusals[gold] = float(not any(map(str.strip, response.gold_answers)))
 
-    def _nothing_to_judge(self, items: Mapping[ItemKey, Item]) -> set[ItemKey]:
+    def _left_out(self) -> set[ItemKey]:
         """The items that are left out, and their labels too; an implied item marks its sets as known.
 
-        An item is left out if most of those who judged it say so. Whoever labels it later has changed their mind.
+        An item is left out if most of those who judged it see nothing to judge in it.
         """
-        labels = self.records.labels
-        judges = self.says_nothing = defaultdict[ItemKey, dict[tuple[str, int], bool]](dict)
-        if "nothing_to_judge" not in labels.state.categories:
-            return set()
-        item = pair_codes(labels.query, labels.item)[self.rows]
-        nothing = labels.state.take(self.rows).where(lambda each: each == "nothing_to_judge")
-        doubted: dict[ItemKey, set[str]] = {}
-        for row in self.rows[nothing].tolist():
-            doubted.setdefault((labels.query[row], labels.item[row]), set()).add(labels.task[row])
-        latest: dict[tuple[object, ...], int] = {}
-        for row in self.rows[np.isin(item, item[nothing])].tolist():
-            if self._is_vote(row, doubted):
-                about = labels.query[row], labels.item[row], labels.task[row], labels.against[row]
-                latest[*about, labels.by[row], labels.sample[row]] = row
-        for row in latest.values():
-            key, judge = (labels.query[row], labels.item[row]), (labels.by[row], labels.sample[row])
-            says_nothing = labels.state[row] == "nothing_to_judge"
-            judges[key][judge] = judges[key].get(judge, False) or says_nothing
-            if says_nothing and key[1] not in IMPLIED and key not in items:
-                raise self._unknown_item(row)
-        left_out = {key for key, votes in judges.items() if 2 * sum(votes.values()) > len(votes)}
+        left_out = {key for key, votes in self.nothing.items() if are_most(sum(votes.values()), len(votes))}
         for query, name in left_out:
             for each in _EMPTIED.get(name, ()):
                 self.listed[SETS.index(each), self.queries[query]] = True
         return {key for key in left_out if key[1] not in IMPLIED}
 
-    def _is_vote(self, row: int, doubted: Mapping[ItemKey, set[str]]) -> bool:
-        """Whether a label says if there is anything to judge in an item about which somebody says that there is not.
-
-        A label of the answer, such as its correctness, does not say whether it has claims.
-        """
-        labels, key = self.records.labels, (self.records.labels.query[row], self.records.labels.item[row])
-        if labels.state[row] == "failed" or self.stale[row]:
-            return False
-        return key[1] not in IMPLIED or labels.task[row] in doubted[key]
+    def _check_known(self, items: Mapping[ItemKey, Item]) -> None:
+        """Raise an error if somebody sees nothing to judge in an item that is unknown."""
+        named = {key for key, votes in self.nothing.items() if key[1] not in IMPLIED and any(votes.values())}
+        labels, unknown = self.records.labels, named - items.keys()
+        for row in self.rows.tolist() if unknown else ():
+            if (labels.query[row], labels.item[row]) in unknown and labels.state[row] == NOTHING_TO_JUDGE:
+                raise self._unknown_item(row)
 
     def _label_columns(self) -> _LabelPositions:
         """What each label is about, as positions; column by column, because there may be millions of rows."""
@@ -176,19 +159,19 @@ class VerdictArrays:
         values = self._values()
         self.unused = int((columns.against < 0).sum())
         usable = (columns.against >= 0) & ~self._stands_aside(columns)
-        authors = labels.by.codes[self.rows].astype(np.int64)
-        sample = np.zeros(len(self.rows), np.int64) if people else np.array(labels.sample)[self.rows]
-        columns, values = _LabelPositions(*(each[usable] for each in columns)), values[usable]
-        thing = self._thing(columns)
-        last = self._last_of_each(thing, authors[usable], sample[usable], values)
+        columns, values, rows = _LabelPositions(*(each[usable] for each in columns)), values[usable], self.rows[usable]
+        sample, subject = samples_of(labels, rows), self._subject(columns)
+        keys = joint_codes(subject, labels.by.codes[rows], sample)
+        counting = counting_rows(keys, labels.have_failed(rows), self.stale[rows]) == np.arange(len(rows))
+        self.replaced = int((~counting & ~np.isnan(values)).sum())
         left_out: dict[int, list[int]] = {}
-        for items, dissenting in () if people else self._dissents(columns, sample[usable]):
+        for items, dissenting in () if people else self._dissents(columns, sample):
             for each in dissenting:
                 left_out.setdefault(each, []).extend(items)
         found = {}
-        for each in (distinct(sample[usable]).tolist() or [0]) if numbers is None else numbers:
-            rows = last[sample[usable][last] == each]
-            kept, chosen = majority(thing[rows], values[rows])
+        for each in (distinct(sample).tolist() or [0]) if numbers is None else numbers:
+            rows = np.flatnonzero(counting & (sample == each))
+            kept, chosen = majority(subject[rows], values[rows])
             found[each] = self._verdicts(_LabelPositions(*(column[rows[kept]] for column in columns)), chosen)
             if each in left_out:
                 found[each] = without_items(found[each], np.array(left_out[each]))
@@ -200,7 +183,7 @@ class VerdictArrays:
         A sample that says so of an implied item has none of its items that others labelled; if most say so, none has.
         """
         of_label, labelled = self.items.query[columns.item], defaultdict[tuple[int, int], set[int]](set)
-        doubted = np.isin(of_label, [self.queries[query] for query, name in self.says_nothing if name in IMPLIED])
+        doubted = np.isin(of_label, [self.queries[query] for query, name in self.nothing if name in IMPLIED])
         by_passages = doubted & np.isin(
             columns.against, [AGAINST.index(each) for each in ("passage", "cited", "others")]
         )
@@ -208,7 +191,7 @@ class VerdictArrays:
         for rows, sets in ((doubted, self.items.set[columns.item]), (by_passages, passages)):
             for *key, each in zip(*(column[rows].tolist() for column in (of_label, sets, sample)), strict=True):
                 labelled[key[0], key[1]].add(each)
-        for (query, name), votes in self.says_nothing.items():
+        for (query, name), votes in self.nothing.items():
             samples = {sample for (_, sample), says_nothing in votes.items() if says_nothing}
             if name not in IMPLIED and (query, name) in self.items.position:
                 yield [self.items.position[query, name]], samples
@@ -217,7 +200,7 @@ class VerdictArrays:
                 none, every = samples - labelled[code], samples | labelled[code]
                 if none and labelled[code]:
                     items = np.flatnonzero((self.items.query == code[0]) & (self.items.set == code[1]))
-                    yield items.tolist(), every if 2 * len(none) > len(every) else none
+                    yield items.tolist(), every if are_most(len(none), len(every)) else none
 
     def _stands_aside(self, columns: _LabelPositions) -> Bools:
         """Which stale labels are against other passages, while there are labels against single ones of the item."""
@@ -227,8 +210,8 @@ class VerdictArrays:
         single = columns.item[(columns.against == AGAINST.index("passage")) & ~self.stale[self.rows]]
         return np.asarray(stale & np.isin(columns.item, single), bool)
 
-    def _thing(self, columns: _LabelPositions) -> Ints:
-        """A number for what each label is about: labels for the same thing have the same number."""
+    def _subject(self, columns: _LabelPositions) -> Ints:
+        """A number for what each label is about, as in `counting.Subject`."""
         items = len(self.items.item) + 1
         about = (columns.task * len(AGAINST) + columns.against) * items + columns.item
         return about * items + columns.passage + 1
@@ -247,18 +230,6 @@ class VerdictArrays:
         values = numbers[pair]
         values[self.stale[self.rows]] = np.nan
         return values
-
-    def _last_of_each(self, thing: Ints, authors: Ints, sample: Ints, values: Floats) -> Ints:
-        """Of labels for one thing by one author, the last; a failure does not replace a label."""
-        known = ~np.isnan(values)
-        # Usually each thing has one label, which is seen without sorting all columns.
-        if len(distinct(thing)) == len(thing):
-            return np.arange(len(thing))
-        order = np.lexsort((np.arange(len(values)), known, sample, authors, thing))
-        keys = [column[order] for column in (thing, authors, sample)]
-        is_last = np.r_[np.any([key[1:] != key[:-1] for key in keys], axis=0), True]
-        self.replaced = int((~is_last & known[order]).sum())
-        return np.sort(order[is_last])
 
     def _with_gold_refusals(self, columns: _LabelPositions, values: Floats) -> tuple[_LabelPositions, Floats]:
         """Labels, with those that gold answers imply: without an answer, the question should be refused."""

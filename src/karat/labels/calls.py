@@ -31,7 +31,7 @@ class Call(NamedTuple):
     reply_length: int = 0
 
 
-def read_call(record: Mapping[str, Any], place: Place | str) -> Call:
+def read_call(record: Mapping[str, Any], place: Place) -> Call:
     """The call of a record; a wrong field is an error that names it. Only the key is required."""
     settings = record.get("settings")
     if settings is not None and not isinstance(settings, Mapping):
@@ -46,12 +46,17 @@ def read_call(record: Mapping[str, Any], place: Place | str) -> Call:
     return call._replace(error=error)
 
 
-def _count(record: Mapping[str, Any], field: str, place: Place | str) -> int | None:
+def _count(record: Mapping[str, Any], field: str, place: Place) -> int | None:
     value = record.get(field)
     number = as_count(value, 0)
     if number is None and value is not None:
         raise KaratError(f"the field {field} is {shown(value)}, not a whole number from 0", place=place)
     return number
+
+
+def answered_calls(calls: Iterable[Call]) -> frozenset[str]:
+    """The keys of the calls that have a usable reply, some of them in a later try."""
+    return frozenset(call.key for call in calls if call.state == "done")
 
 
 @dataclass(frozen=True)
@@ -77,9 +82,7 @@ def count_calls(calls: Iterable[Call]) -> list[ModelCalls]:
             by_prompt.setdefault((call.model or "(unknown)", call.prompt or ""), []).append(call)
     found = []
     for (model, prompt), made in by_prompt.items():
-        failed = {call.key for call in made if call.state == "failed"} - {
-            call.key for call in made if call.state == "done"
-        }
+        failed = {call.key for call in made if call.state == "failed"} - answered_calls(made)
         without = sum(call.tokens_in is None or call.tokens_out is None for call in made)
         tokens = _total(call.tokens_in for call in made), _total(call.tokens_out for call in made)
         found.append(ModelCalls(model, prompt, len(made), len(failed), without, *tokens))

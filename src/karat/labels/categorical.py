@@ -10,13 +10,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.errors import Place
 from karat.judged import Bools, Ints
 
 Value = TypeVar("Value")
 Other = TypeVar("Other")
 _TEXT = (str, type(None))
+_LARGEST = 2**62  # of a number for several values
 
-PlaceOf = Callable[[int], str]
+PlaceOf = Callable[[int], Place]
 """the place of a row, for errors"""
 
 
@@ -25,7 +27,7 @@ class Categorical(Generic[Value]):
     """A column of values that repeat: `categories` are in the order in which they appear, `codes` are their positions.
 
     >>> builder = CategoricalBuilder()
-    >>> builder.add(["b", "a", "b"], str, lambda values, place: values)
+    >>> builder.add(["b", "a", "b"], lambda row: Place("rows", row=row), lambda values, place: values)
     >>> column = builder.column()
     >>> list(column), column[1], column.categories, column.codes.tolist()
     (['b', 'a', 'b'], 'a', ['b', 'a'], [0, 1, 0])
@@ -78,6 +80,22 @@ def pair_codes(first: Categorical[Any], second: Categorical[Any]) -> Ints:
     """A code for each pair of values in two columns."""
     codes: Ints = first.codes.astype(np.int64) * len(second.categories) + second.codes
     return codes
+
+
+def joint_codes(*columns: NDArray[Any]) -> Ints:
+    """A number for the values that each row has in several columns of whole numbers from 0.
+
+    >>> joint_codes(np.array([0, 1, 1, 0]), np.array([10**9, 5, 5, 5])).tolist()
+    [1000000000, 1000000006, 1000000006, 5]
+    """
+    joint, size = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        codes, number = column.astype(np.int64), int(column.max(initial=0)) + 1
+        if number > _LARGEST // size:
+            (_, joint), (values, codes) = (np.unique(each, return_inverse=True) for each in (joint, codes))
+            size, number = len(joint), len(values)
+        joint, size = joint * number + codes, size * number
+    return joint
 
 
 class CategoricalBuilder(Generic[Value]):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from karat.errors import KaratError
+from karat.labels.counting import choose_authors, label_status
 from karat.labels.reading import VerdictRecords
-from karat.labels.selection import choose_authors
-from karat.labels.things import ChosenLabels, chosen_labels, label_status
+from karat.labels.votes import ChosenLabels, chosen_labels
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,6 @@ def document_grades(records: VerdictRecords, by: str | None = None) -> DocumentG
     chosen = chosen_labels(records, authors, label_status(records), of_documents=True)
     task = records.tasks["relevance"]
     grades: dict[str, dict[str, float]] = {}
-    for thing, label in chosen.labels.items():
-        grades.setdefault(thing.query, {})[thing.item] = float(task.value(label))
+    for subject, label in chosen.labels.items():
+        grades.setdefault(subject.query, {})[subject.item] = float(task.value(label))
     return DocumentGrades(grades, ", ".join(authors), chosen)

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from karat.errors import KaratError, first_few, shown
+from karat.errors import KaratError, shown
 from karat.judged import Bools, Ints
 from karat.labels.categorical import Categorical, pair_codes
 from karat.labels.extracted_items import EXTRACTED, digest_of_answer, keys_of_other_answers
@@ -103,11 +103,6 @@ class EvaluatedItems:
         """The items that somebody removed: of results, these are claims and nuggets."""
         removed = (key for key, item in self.removed.items() if not self.of_results or item.type in EXTRACTED)
         return frozenset(key for key in removed if key not in self.items)
-
-    @property
-    def queries_of_gone(self) -> str:
-        """The queries whose answers have changed, as examples."""
-        return first_few(list(dict.fromkeys(query for query, _ in sorted(self.gone))))
 
     def fit(self, labels: LabelColumns, rows: Ints) -> FittedLabels:
         """How labels fit what is evaluated, with the ids that their items and passages have there."""

@@ -8,11 +8,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Self
 
-import numpy as np
-
 from karat.errors import plural, printable
 from karat.labels.selection import Selected
-from karat.labels.things import replaced_labels
 
 _EXTRACTED = {"answer": "claims", "gold": "gold_claims", "question": "nuggets"}
 """the items that are extracted from an implied item"""
@@ -55,7 +52,7 @@ class FailedLabels:
     def of(cls, selected: Selected) -> Self:
         """The failures of the evaluated queries, by the chosen authors, without those that were labelled later."""
         labels, known = selected.records.labels, frozenset(item.set for item in selected.known_items)
-        rows = _failed_rows(selected)
+        rows = selected.failed.tolist()
         calls = selected.records.calls if rows else ()
         errors = {call.key: call.error for call in calls if call.state == "failed" and call.error}
 
@@ -92,14 +89,3 @@ class FailedLabels:
     def __str__(self) -> str:
         """How many labels failed, as a sentence; empty if none did."""
         return f"{plural(self.labels.number, 'label')} failed{self.labels.reason}. " if self.labels.number else ""
-
-
-def _failed_rows(selected: Selected) -> list[int]:
-    labels, queries = selected.records.labels, {*selected.samples[0].queries}
-    has_failed = labels.state.where(lambda state: state == "failed") & labels.by.where(selected.authors.__contains__)
-    has_failed &= labels.system.where((None, selected.system).__contains__) & labels.query.where(queries.__contains__)
-    if not has_failed.any():
-        return []
-    has_failed &= ~replaced_labels(selected.records)
-    has_failed[selected.stale] = False
-    return np.flatnonzero(has_failed).tolist()

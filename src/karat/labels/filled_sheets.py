@@ -278,4 +278,4 @@ def _label(task: Task, given: str) -> str:
         return given
     by_folded = {label.casefold(): label for label in task.scale}
     folded = given.casefold()
-    return by_folded.get(folded) or by_folded.get(_DECIMALS.sub("", folded)) or task.label(given, "")
+    return by_folded.get(folded) or by_folded.get(_DECIMALS.sub("", folded)) or task.label(given, None)

@@ -20,8 +20,8 @@ from karat.labels.tasks import Task, UnknownTaskError
 
 _STATES = ("labelled", "nothing_to_judge", "failed")
 _AGAINST = ("context", "answer", "gold", "question")
-_NAMED_BY = "human"
-"""the author of labels that name none"""
+UNNAMED_AUTHOR = "human"
+"""of labels that do not name their author"""
 
 LISTS = ("question", "context")
 """implied items that stand for a list: the nuggets of the question, and the passages"""
@@ -64,10 +64,13 @@ class LabelColumns:
             found[at] = is_about or any((query, each) in against for each in compared)
         return found
 
+    def have_failed(self, rows: Ints) -> Bools:
+        """For each of these rows, whether it could not be labelled."""
+        return self.state.take(rows).where(lambda state: state == "failed")
+
     def are_failed_lists(self, rows: Ints) -> Bools:
         """For each of these rows, whether it says that nuggets of a question, or passages, could not be listed."""
-        has_failed = self.state.take(rows).where(lambda each: each == "failed")
-        return has_failed & self.item.take(rows).where(lambda each: each in LISTS)
+        return self.have_failed(rows) & self.item.take(rows).where(lambda each: each in LISTS)
 
 
 class _TaskLabel(NamedTuple):
@@ -106,7 +109,7 @@ class LabelColumnsBuilder:
         self._query.add(column("query"), place, partial(_ids, "query"))
         self._item.add(column("item"), place, partial(_ids, "item"))
         self._system.add(column("system"), place, partial(_ids, "system"))
-        self._by.add([_NAMED_BY if by is None else by for by in column("by")], place, partial(_ids, "by"))
+        self._by.add([UNNAMED_AUTHOR if by is None else by for by in column("by")], place, partial(_ids, "by"))
         task = _known_tasks(tasks, column("task"), place)
         against = [tuple(value) if type(value) is list else value for value in column("against")]
         self._against.add(against, place, _against)
@@ -160,7 +163,7 @@ def _ids(field: str, values: list[Any], place: PlaceOf) -> list[Any]:
             if value is None and field != "system":
                 raise KaratError(f"the field {field} is missing", place=place(at))
         values = [
-            value if value is None else identifier(value, f"{place(at)}, {field}") for at, value in enumerate(values)
+            value if value is None else identifier(value, place(at).inside(field)) for at, value in enumerate(values)
         ]
     distinct = set(values)
     if "" in distinct:
@@ -211,13 +214,13 @@ def _first_of_each(keys: list[Any]) -> Iterable[int]:
     return sorted(first.values())
 
 
-def _passages(value: object, place: Place | str) -> tuple[str, ...]:
+def _passages(value: object, place: Place) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not value:
         raise _wrong_against(value, place)
-    return tuple(sorted({identifier(each, f"{place}, against") for each in value}))
+    return tuple(sorted({identifier(each, place.inside("against")) for each in value}))
 
 
-def _wrong_against(value: object, place: Place | str) -> KaratError:
+def _wrong_against(value: object, place: Place) -> KaratError:
     hint = f'It is one of {", ".join(_AGAINST)}, or a list of passages such as ["p1"].'
     if isinstance(value, str):
         hint = f"{did_you_mean(value, _AGAINST)} {hint}".strip()
@@ -237,7 +240,7 @@ def _task_labels(tasks: Mapping[str, Task], values: list[Any], place: PlaceOf) -
     return list(map(known.__getitem__, keys))
 
 
-def _label(task: Task, label: object, state: object, place: Place | str) -> tuple[str | None, str]:
+def _label(task: Task, label: object, state: object, place: Place) -> tuple[str | None, str]:
     if state is None:
         state = "labelled"
     if not isinstance(state, str) or state not in _STATES:

@@ -6,12 +6,12 @@ The facts of several parts can be merged. So a part can be evaluated anywhere, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from karat.errors import plural
+from karat.errors import enumeration, first_few, plural
 from karat.judged import distinct
 from karat.labels.reading import VerdictRecords
 from karat.verdicts import AGAINST, SETS, Verdicts
@@ -74,7 +74,7 @@ class LabelCensus:
         return dict(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LabelNotes:
     """What was odd about labels: how many were not used or replaced, and why."""
 
@@ -82,8 +82,11 @@ class LabelNotes:
     """notes on how the records were read"""
     of_documents: int = 0
     of_removed: int = 0
-    of_results: tuple[str, ...] = ()
-    """notes on how results differ from what was labelled"""
+    unevaluated: frozenset[str] = frozenset()
+    """queries that have labels, but are not among the results"""
+    of_gone: int = 0
+    """labels of claims and nuggets that are from another answer than the one that is evaluated"""
+    queries_of_gone: frozenset[str] = frozenset()
     replaced: int = 0
     outdated: int = 0
     not_cited: int = 0
@@ -95,38 +98,51 @@ class LabelNotes:
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
         """The notes on the labels of all parts, which were read in the same way."""
-        several = list(parts)
+        several, names = list(parts), [each.name for each in fields(cls) if each.default == 0]
+        counts: dict[str, Any] = {name: sum(getattr(part, name) for part in several) for name in names}
         return cls(
-            tuple(dict.fromkeys(chain.from_iterable(part.reading for part in several))),
-            sum(part.of_documents for part in several),
-            sum(part.of_removed for part in several),
-            tuple(dict.fromkeys(chain.from_iterable(part.of_results for part in several))),
-            sum(part.replaced for part in several),
-            sum(part.outdated for part in several),
-            sum(part.not_cited for part in several),
-            sum(part.not_given for part in several),
-            sum(part.without_digest for part in several),
+            reading=tuple(dict.fromkeys(chain.from_iterable(part.reading for part in several))),
+            unevaluated=frozenset(chain.from_iterable(part.unevaluated for part in several)),
+            queries_of_gone=frozenset(chain.from_iterable(part.queries_of_gone for part in several)),
+            **counts,
         )
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The notes as sentences."""
-        counted = {
-            "of documents not used: grades for runs, not about answers": self.of_documents,
-            "not used: about items that were removed": self.of_removed,
-            "replaced by a later one of the same author": self.replaced,
-            "not used: the text has changed since": self.outdated,
-            "not used: about passages or sentences that the results do not have": self.not_given,
-            "not used: about passages that the sentence does not cite together": self.not_cited,
-        }
-        documents, removed, *others = [
-            [f"{plural(count, 'label')} {what}"] if count else [] for what, count in counted.items()
+        return tuple(chain.from_iterable(notes for notes, _ in self._listed))
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Those that say why labels are not used."""
+        return tuple(chain.from_iterable(notes for notes, is_unused in self._listed if is_unused))
+
+    @property
+    def _listed(self) -> list[tuple[Sequence[str], bool]]:
+        """The notes of each kind, and whether they say why labels are not used."""
+        queries = sorted(self.unevaluated)
+        some = enumeration(queries, "and") if len(queries) <= 3 else f"{queries[0]}, …"
+        unevaluated = f"{plural(len(queries), 'query')} with verdicts not evaluated: {some}"
+        gone = f"not used: about answers that have changed since ({first_few(sorted(self.queries_of_gone))})"
+        have, they_are = ("has", "it is") if self.without_digest == 1 else ("have", "they are")
+        trusted = f"{have} no digests of texts, so {they_are} taken to be about these results"
+        return [
+            (self.reading, False),
+            (_counted(self.of_documents, "of documents not used: grades for runs, not about answers"), True),
+            (_counted(self.of_removed, "not used: about items that were removed"), True),
+            ([unevaluated] if queries else (), False),
+            (_counted(self.of_gone, gone), True),
+            (_counted(self.replaced, "replaced by a later one of the same author"), False),
+            (_counted(self.outdated, "not used: the text has changed since"), True),
+            (_counted(self.not_given, "not used: about passages or sentences that the results do not have"), True),
+            (_counted(self.not_cited, "not used: about passages that the sentence does not cite together"), True),
+            (_counted(self.without_digest, trusted), False),
         ]
-        if self.without_digest:
-            have, they_are = ("has", "it is") if self.without_digest == 1 else ("have", "they are")
-            number = plural(self.without_digest, "label")
-            others.append([f"{number} {have} no digests of texts, so {they_are} taken to be about these results"])
-        return (*self.reading, *documents, *removed, *self.of_results, *chain.from_iterable(others))
+
+
+def _counted(labels: int, what: str) -> list[str]:
+    """A note on so many labels, if there are any."""
+    return [f"{plural(labels, 'label')} {what}"] if labels else []
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 
-from karat.errors import KaratError, Place, enumeration, plural
+from karat.errors import KaratError, enumeration, plural
 from karat.labels.failed_labels import FailedLabels
 from karat.labels.label_facts import LabelFacts, LabelKind
 from karat.labels.recipes import RECIPES
@@ -73,7 +73,7 @@ def task_measures(facts: LabelFacts, task: str) -> list[str]:
     return _labelled(facts, measures_of(task))
 
 
-def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], place: Place | str) -> list[str]:
+def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], place: str) -> list[str]:
     """The measures whose labels are there, for at least one query; `failed` are labels that failed, for errors."""
     found = _labelled(facts, (*_DEFAULT, *_rubrics(facts)))
     if not found and facts.has_citations:
@@ -101,9 +101,7 @@ def _labelled(facts: LabelFacts, names: Sequence[str]) -> list[str]:
     return [name for name in found if name != "Faithfulness(unit=sentences)" or "Faithfulness" not in found]
 
 
-def check_labels(
-    facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, place: Place | str
-) -> None:
+def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, place: str) -> None:
     """Refuse a measure for which no query has any label, and say what to do; `failed` are labels that failed."""
     for measure in measures:
         if not labelled_samples(measure, facts):
@@ -126,7 +124,7 @@ def _forms(measure: Measure, facts: LabelFacts) -> Iterator[Measure]:
 
 def _unused(facts: LabelFacts, failed: Callable[[], FailedLabels]) -> str:
     """Why labels that are there are not used, or are not there, as sentences."""
-    return "".join((*(f"{note}. " for note in facts.notes.sentences if " not used: " in note), str(failed())))
+    return "".join((*(f"{note}. " for note in facts.notes.unused), str(failed())))
 
 
 def failed_extractions(failed: FailedLabels) -> list[tuple[str, int, str]]:

@@ -18,6 +18,7 @@ from karat.arguments import is_list_like
 from karat.errors import KaratError, Place, first_few, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.part_files import check_files
+from karat.json_decoding import InvalidJsonError, decode_json
 from karat.judged import Bools
 from karat.labels.calls import Call, read_call
 from karat.labels.label_columns import LabelColumns, LabelColumnsBuilder
@@ -33,17 +34,22 @@ _NAME = "the verdicts"
 
 
 class Source(NamedTuple):
-    """Where records were read from: `lines` says whether they are counted as lines of a file, or from 0."""
+    """Where records were read from, and how these are counted."""
 
     name: str
     first: int
     """the position of its first label among all"""
-    lines: bool
+    has_lines: bool
+    """whether records are lines of a file; otherwise they are rows"""
+
+    def place(self, number: int) -> Place:
+        """Where a record is: in a line or a row."""
+        return Place(self.name, line=number) if self.has_lines else Place(self.name, row=number)
 
 
 @dataclass(eq=False)
 class VerdictRecords:
-    """Everything that verdict files say: items, labels, rubrics and calls, with notes on what was odd."""
+    """Everything that verdict files say: items, labels, rubrics and calls, with the places of labels."""
 
     name: str = _NAME
     items: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
@@ -55,19 +61,27 @@ class VerdictRecords:
     labels: LabelColumns = field(default_factory=lambda: LabelColumnsBuilder().columns())
     tasks: dict[str, Task] = field(default_factory=lambda: dict(BUILT_IN))
     calls: list[Call] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
+    cut_short: list[Place] = field(default_factory=list)
+    """last lines that were cut short, and left out"""
 
-    def place(self, row: int) -> str:
+    def place(self, row: int) -> Place:
         """Where a label was read: the file and its line."""
         source = self.sources[bisect_right([each.first for each in self.sources], row) - 1]
-        return _place(source, self.labels.line[row])
+        return source.place(self.labels.line[row])
 
-    def is_about_document(self, row: int) -> bool:
-        """Whether a label is about a document of the collection."""
+    @property
+    def notes(self) -> list[str]:
+        """What was odd about the files."""
+        return [f"{place}: the last line is cut short and was left out" for place in self.cut_short]
+
+    def item(self, row: int) -> Item | None:
+        """The item that a label is about, if it has a record."""
         labels = self.labels
-        is_grade = labels.task[row] == "relevance" and labels.system[row] is None
-        return is_grade and (labels.query[row], labels.item[row]) in self.documents
+        query, system, name = labels.query[row], labels.system[row], labels.item[row]
+        if labels.task[row] == "relevance" and system is None and (query, name) in self.documents:
+            return self.documents[query, name]
+        return self.items.get((query, system, name)) or self.items.get((query, None, name))
 
     def about_documents(self) -> Bools:
         """For each label, whether it is about a document of the collection."""
@@ -144,9 +158,9 @@ def records_in(source: Any) -> Iterator[Mapping[str, Any]]:
     return chain.from_iterable(rows for _, rows in _rows(source))
 
 
-def no_verdicts(place: Place | str) -> KaratError:
+def no_verdicts(name: str) -> KaratError:
     """The error for a source without records."""
-    return KaratError("no verdicts found", place=place, hint=_HINT)
+    return KaratError("no verdicts found", place=name, hint=_HINT)
 
 
 def _are_files(source: object) -> bool:
@@ -179,25 +193,34 @@ def _rubrics(sources: Sequence[Any]) -> dict[str, Task]:
 
 def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: Any) -> None:
     if not is_file(source):
-        records.sources.append(Source(records.name, len(labels), lines=False))
+        records.sources.append(Source(records.name, len(labels), has_lines=False))
         for numbers, rows in _rows(source):
             _add(records, labels, records.sources[-1], numbers, rows)
         return
     file = InputFile.of(source)
-    records.sources.append(Source(file.name, len(labels), lines=_has_lines(file)))
+    records.sources.append(Source(file.name, len(labels), has_lines=_has_lines(file)))
     try:
         for numbers, rows in _rows(file):
             _add(records, labels, records.sources[-1], numbers, rows)
     except KaratError as error:
-        last = max((number for number, line in file.lines() if line.strip()), default=0) if _has_lines(file) else 0
-        if (
-            last < 2
-            or str(error.place) != f"{file.name}:{last}"
-            or not error.what.startswith(("not JSON", "not UTF-8"))
-        ):
+        filled = ((number, line) for number, line in file.lines() if line.strip())
+        number, line = max(filled, default=(0, b"")) if _has_lines(file) else (0, b"")
+        if number < 2 or error.place != Place(file.name, line=number) or not _is_cut_short(line):
             check_files(file)
             raise
-        records.notes.append(f"{file.name}:{last}: the last line is cut short and was left out")
+        records.cut_short.append(error.place)
+
+
+def _is_cut_short(line: bytes) -> bool:
+    """Whether a line may be the beginning of a longer one: it is not JSON, or ends within a character."""
+    try:
+        line.decode()
+        decode_json(line, "", "")
+    except (UnicodeDecodeError, InvalidJsonError):
+        return True
+    except KaratError:  # such as a key that appears twice
+        pass
+    return False
 
 
 def _has_lines(file: InputFile) -> bool:
@@ -232,7 +255,7 @@ def _add(
     is_verdict = [row.get("record") == "verdict" and "type" not in row for row in rows]
     others = [at for at, is_plain in enumerate(is_verdict) if not is_plain]
     for at in others:
-        row, place = rows[at], _place(source, lines[at])
+        row, place = rows[at], source.place(lines[at])
         kind = kind_of(row, place)
         if kind == "verdict":
             is_verdict[at] = True
@@ -247,7 +270,7 @@ def _add(
         else:
             check_version(row, place)
     lines = list(compress(lines, is_verdict))
-    labels.add(list(compress(rows, is_verdict)), lines, records.tasks, lambda at: _place(source, lines[at]))
+    labels.add(list(compress(rows, is_verdict)), lines, records.tasks, lambda at: source.place(lines[at]))
 
 
 def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> None:
@@ -255,13 +278,11 @@ def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> 
     key = item.query, item.system, item.id
     known = records.items.get(key) or (None if item.system else records.documents.get((item.query, item.id)))
     if known is not None and (known.type == "document") != (item.type == "document"):
-        what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.place}"
         hint = "Name the system of passages, or keep the labels of documents in a file of their own."
-        raise KaratError(f"{what}, but a {item.type} here", place=item.place, hint=hint)
+        raise _another_type(item, known).but(hint=hint)
     if known is not None and not declared:
         if known.type != item.type or (item.of and known.of != item.of):
-            what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in {known.place}"
-            raise KaratError(f"{what}, but a {item.type} here", place=item.place)
+            raise _another_type(item, known)
         return
     if item.type == "document":
         records.documents[item.query, item.id] = item
@@ -273,13 +294,14 @@ def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> 
         records.removed.pop(key, None)
 
 
-def _add_task(records: VerdictRecords, task: Task, place: Place | str) -> None:
+def _another_type(item: Item, known: Item) -> KaratError:
+    what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in "
+    return KaratError([what, known.place or "", f", but a {item.type} here"], place=item.place)
+
+
+def _add_task(records: VerdictRecords, task: Task, place: Place) -> None:
     task.check_same_scale(records.tasks.get(task.name), place)
     records.tasks[task.name] = task
-
-
-def _place(source: Source, number: int) -> str:
-    return f"{source.name}:{number}" if source.lines else f"{source.name}, row {number} (counted from 0)"
 
 
 def _without_gaps(record: Mapping[str, Any]) -> dict[str, Any]:

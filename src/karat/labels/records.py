@@ -32,7 +32,7 @@ _IMPORTANCE = ("vital", "okay")
 
 
 class Item(NamedTuple):
-    """Something that can be judged; `where` is its place, for messages."""
+    """Something that can be judged."""
 
     query: str
     id: str
@@ -45,7 +45,7 @@ class Item(NamedTuple):
     cites: tuple[str, ...] = ()
     importance: str | None = None
     digest: str | None = None
-    place: Place | str = ""
+    place: Place | None = None
     removed: bool = False
     """whether the record says that there is no such item any more"""
     of_digest: str | None = None
@@ -147,6 +147,7 @@ def kind_of(record: Mapping[str, Any], place: Place | str) -> str:
 
 def read_item(record: Mapping[str, Any], place: Place | str, id_field: str = "id") -> Item:
     """The item of a record; a wrong field is an error that names it."""
+    place = Place(place) if isinstance(place, str) else place
     query, name = read_id(record, "query", place), read_id(record, id_field, place)
     kind = read_choice(record, "type", _TYPES, place)
     if kind is None:
@@ -177,7 +178,7 @@ def read_item(record: Mapping[str, Any], place: Place | str, id_field: str = "id
     return Item(query, name, kind, system, of, text, rank, cites, importance, digest, place, bool(removed), of_digest)  # type: ignore[arg-type]  # just checked
 
 
-def read_id(record: Mapping[str, Any], field: str, place: Place | str) -> str:
+def read_id(record: Mapping[str, Any], field: str, place: Place) -> str:
     """A field that must be an id: a text that is not empty, or a number."""
     value = record.get(field)
     if type(value) is str and value:
@@ -186,10 +187,10 @@ def read_id(record: Mapping[str, Any], field: str, place: Place | str) -> str:
         return value
     if value is None or value == "":
         raise KaratError(f"the field {field} is {'missing' if value is None else 'empty'}", place=place)
-    return identifier(value, f"{place}, {field}")
+    return identifier(value, place.inside(field))
 
 
-def read_text(record: Mapping[str, Any], field: str, place: Place | str) -> str | None:
+def read_text(record: Mapping[str, Any], field: str, place: Place) -> str | None:
     """A field that must be a text, if there is one."""
     value = record.get(field)
     if value is not None and not isinstance(value, str):
@@ -197,7 +198,7 @@ def read_text(record: Mapping[str, Any], field: str, place: Place | str) -> str 
     return value
 
 
-def read_choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...], place: Place | str) -> str | None:
+def read_choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...], place: Place) -> str | None:
     """A field that must be one of a few words, if there is one."""
     value = record.get(field)
     if value is None or (type(value) is str and value in choices):
@@ -206,13 +207,13 @@ def read_choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...],
     raise KaratError(f"the field {field} is {shown(value)}", place=place, hint=hint)
 
 
-def _cites(value: object, place: Place | str) -> tuple[str, ...]:
+def _cites(value: object, place: Place) -> tuple[str, ...]:
     """The passages that a sentence cites; one that is cited twice counts once."""
     if value is None:
         return ()
     if not isinstance(value, list | tuple):
         what = f"the field cites is {shown(value)}, not a list of passages"
         raise KaratError(what, place=place, hint='For example ["p1", "p3"].')
-    cites = tuple(dict.fromkeys(identifier(each, f"{place}, cites") for each in value))
+    cites = tuple(dict.fromkeys(identifier(each, place.inside("cites")) for each in value))
     reject_lone_surrogates(cites, place)
     return cites

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from karat.arguments import check_text
-from karat.errors import KaratError, Place, did_you_mean, enumeration, plural, safe_line, shown
+from karat.errors import KaratError, did_you_mean, plural, safe_line, shown
 from karat.judged import Ints
 from karat.labels.arrays import VerdictArrays
+from karat.labels.calls import answered_calls
+from karat.labels.counting import choose_authors, is_person, unreplaced_rows
 from karat.labels.evaluated_items import EvaluatedItems, Fit
 from karat.labels.label_columns import ItemKey, LabelColumns
 from karat.labels.label_facts import LabelFacts, LabelNotes, kinds_of
@@ -48,36 +51,24 @@ class Selected:
         """What was odd about the labels."""
         return self.facts.notes.sentences
 
+    @cached_property
+    def unreplaced(self) -> Ints:
+        """The rows that no other label of the same author replaces."""
+        return unreplaced_rows(self.records.labels, self.rows, np.isin(self.rows, self.stale))
 
-def is_person(author: str) -> bool:
-    """Whether an author is a person: `human`, or `human:` and a name."""
-    return author == "human" or author.startswith("human:")
-
-
-def choose_authors(counts: Mapping[str, int], by: str | None, place: Place | str) -> tuple[str, ...]:
-    """The authors whose labels count: the chosen ones, all people, or the only model; otherwise an error lists them.
-
-    `counts` is the number of labels by each author, and `where` their place.
-    """
-    names = sorted(counts)
-    people = tuple(author for author in names if is_person(author))
-    listed = ", ".join(f"{name} ({plural(counts[name], 'label')})" for name in names)
-    if by is not None:
-        chosen = people if by == "human" else tuple(author for author in names if author == by)
-        if not chosen and names:
-            hint = f"{did_you_mean(by, names)} Authors: {listed}.".strip()
-            raise KaratError(f"no label is by {shown(by)}", place=place, hint=hint)
-        return chosen
-    if len(people) == len(names) or len(names) == 1:
-        return tuple(names)
-    hint = f"Choose one with by= (--author); human stands for all people. Authors: {listed}."
-    raise KaratError("the labels are by several authors", place=place, hint=hint)
+    @cached_property
+    def failed(self) -> Ints:
+        """The rows of labels that failed, without those that were given in another try."""
+        labels = self.records.labels
+        if "failed" not in labels.state.categories:
+            return self.rows[:0]
+        rows = self.unreplaced[labels.have_failed(self.unreplaced) & ~np.isin(self.unreplaced, self.stale)]
+        answered = answered_calls(self.records.calls)
+        return rows[~labels.call.take(rows).where(answered.__contains__)]
 
 
-def choose_system(
-    systems: Collection[str], system: str | None, place: Place | str, named_by: str = "system="
-) -> str | None:
-    """The system whose labels count; without a choice, the only one. `where` is the place of the labels."""
+def choose_system(systems: Collection[str], system: str | None, place: str, named_by: str = "system=") -> str | None:
+    """The system whose labels count; without a choice, the only one. `place` is that of the labels."""
     if system is not None and (system in systems or not systems):
         return system
     names = sorted(systems)
@@ -133,14 +124,12 @@ def select_labels(
     mine, of_documents = _labels_of_answers(records, system)
     mine = mine[records.labels.by.take(mine).where(authors.__contains__)]
     evaluated = _evaluated(records, system, responses)
-    notes = LabelNotes(tuple(records.notes), of_documents)
     labelled = records.labels.query.take(mine).counts()
     named = map(itemgetter(0), evaluated.items) if responses is None else (each.query for each in responses)
     queries = dict.fromkeys([*named, *(labelled if responses is None else ())])
     position = {query: at for at, query in enumerate(queries)}
-    if unknown := labelled.keys() - position.keys():
-        some = enumeration(sorted(unknown)[:3], "and") if len(unknown) <= 3 else f"{sorted(unknown)[0]}, …"
-        notes = replace(notes, of_results=(f"{plural(len(unknown), 'query')} with verdicts not evaluated: {some}",))
+    unevaluated = frozenset(labelled.keys() - position.keys())
+    if unevaluated:
         mine = mine[records.labels.query.take(mine).where(position.__contains__)]
     mine, of_removed = _without(records.labels, mine, evaluated.rejected)
     mine, of_gone = _without(records.labels, mine, evaluated.gone)
@@ -148,16 +137,17 @@ def select_labels(
     records = replace(records, labels=labels)
     is_there = fit != Fit.ABSENT
     mine, fit = mine[is_there], fit[is_there]
-    if of_gone:
-        changed = f"about answers that have changed since ({evaluated.queries_of_gone})"
-        notes = replace(notes, of_results=(*notes.of_results, f"{plural(of_gone, 'label')} not used: {changed}"))
     building = VerdictArrays(records, position, evaluated.items, mine, mine[fit == Fit.STALE])
     for each in responses or ():
         building.add_response(each)
     samples = building.samples(people=all(map(is_person, authors)), numbers=numbers)
-    notes = replace(
-        notes,
+    notes = LabelNotes(
+        reading=tuple(records.notes),
+        of_documents=of_documents,
         of_removed=of_removed,
+        unevaluated=unevaluated,
+        of_gone=of_gone,
+        queries_of_gone=frozenset(query for query, _ in evaluated.gone),
         replaced=building.replaced,
         outdated=int((fit == Fit.STALE).sum()),
         not_cited=building.unused,
@@ -168,7 +158,7 @@ def select_labels(
         system,
         tuple(samples.values()),
         tuple(building.items.item),
-        building.rows,
+        np.r_[building.rows, building.failed_lists],
         mine[fit == Fit.STALE],
         authors,
         LabelFacts(
@@ -186,7 +176,8 @@ def select_labels(
 def load_verdicts(source: Any, system: str | None, by: str | None) -> Verdicts:
     """The Verdicts of a system from files or records; what was odd about them is logged as a warning."""
     for option, value in (("system", system), ("by", by)):
-        value is None or check_text(option, value)
+        if value is not None:
+            check_text(option, value)
     selected = select(read_verdict_records(source), system, by)
     if len(selected.samples) > 1:
         hint = "evaluate_verdicts() computes the mean of the samples."
@@ -210,7 +201,11 @@ def _evaluated(records: VerdictRecords, system: str | None, responses: Sequence[
             continue
         other = items.setdefault((query, name), item)
         if other is not item:
-            what = f"the item {shown(name)} of query {shown(query)} is also in {other.place}, for all systems"
+            what = [
+                f"the item {shown(name)} of query {shown(query)} is also in ",
+                other.place or "",
+                ", for all systems",
+            ]
             raise KaratError(what, place=item.place, hint="Give one of them another id.")
     removed = {(item.query, item.id): item for item in records.removed.values() if item.system in (None, system)}
     removed = {key: item for key, item in removed.items() if key not in items}

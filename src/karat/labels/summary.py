@@ -8,11 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from karat.errors import plural
 from karat.labels.calls import ModelCalls, count_calls
+from karat.labels.counting import Subject, label_status, subjects_of
 from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
-from karat.labels.things import Thing, item_of, label_status, things_of
+from karat.labels.votes import most_frequent
 from karat.output.tables import Cell, Table, long_cell, note_line
 
 ALL_SYSTEMS = "(all)"
@@ -34,7 +37,7 @@ class LabelCount:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many things several authors labelled for a task, and on how many of these all of them agree."""
+    """How many subjects several authors labelled for a task, and on how many of these all of them agree."""
 
     task: str
     system: str | None
@@ -43,7 +46,7 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """The share of things on which all authors agree."""
+        """The share of subjects on which all authors agree."""
         return self.agreed / self.several
 
 
@@ -144,13 +147,13 @@ def label_rows(records: VerdictRecords) -> Iterator[tuple[object, ...]]:
     """A row per label with the fields of `HEADER`, for a CSV file; passages that it is against are a JSON list."""
     labels, status = records.labels, label_status(records)
     for row in range(len(labels)):
-        against, item = labels.against[row], item_of(records, row)
+        against, item = labels.against[row], records.item(row)
         yield (
             labels.query[row], labels.system[row], labels.task[row], labels.item[row],
             json.dumps(against, ensure_ascii=False) if isinstance(against, tuple) else against,
             labels.label[row], labels.state[row], labels.by[row], labels.sample[row], labels.why[row],
             labels.digest[row], labels.call[row], status[row], item and item.type, item and item.text,
-            records.place(row),
+            str(records.place(row)),
         )  # fmt: skip
 
 
@@ -159,37 +162,27 @@ def _compare_authors(records: VerdictRecords, rows: Sequence[int]) -> tuple[list
     labels = records.labels
     if len(set(labels.by)) < 2:
         return [], []
-    given: dict[Thing, dict[str, Counter[str]]] = {}
-    things = list(things_of(records))
-    first: dict[Thing, int] = {}
-    for row in rows:
+    given: dict[Subject, dict[str, list[str]]] = {}
+    first: dict[Subject, int] = {}
+    for row, subject in zip(rows, subjects_of(labels, np.array(rows, np.int64)), strict=True):
         if (label := labels.label[row]) is not None:
-            first.setdefault(things[row], row)
-            given.setdefault(things[row], {}).setdefault(labels.by[row], Counter())[label] += 1
+            first.setdefault(subject, row)
+            given.setdefault(subject, {}).setdefault(labels.by[row], []).append(label)
     counts: dict[tuple[str, str | None], list[int]] = {}
     disagreements = []
-    for thing, by_author in given.items():
-        chosen = {by: label for by, votes in by_author.items() if (label := _most_frequent(votes)) is not None}
+    for subject, by_author in given.items():
+        chosen = {by: label for by, votes in by_author.items() if (label := most_frequent(votes)) is not None}
         if len(chosen) < 2:
             continue
         agreed = len(set(chosen.values())) == 1
-        count = counts.setdefault((thing.task, thing.system), [0, 0])
+        count = counts.setdefault((subject.task, subject.system), [0, 0])
         count[0] += 1
         count[1] += agreed
         if not agreed:
-            item = item_of(records, first[thing])
-            disagreements.append(
-                Disagreement(
-                    thing.task, thing.system, thing.query, thing.item, thing.against, item and item.text, chosen
-                )
-            )
+            query, system, task, name, against = subject
+            item = records.item(first[subject])
+            disagreements.append(Disagreement(task, system, query, name, against, item and item.text, chosen))
     return [Agreement(task, system, *count) for (task, system), count in counts.items()], disagreements
-
-
-def _most_frequent(votes: Counter[str]) -> str | None:
-    """The label that an author gave in most samples; None if two are equally frequent."""
-    (label, number), *others = votes.most_common(2)
-    return None if others and others[0][1] == number else label
 
 
 def _on_scale(count: LabelCount, scale: Sequence[str]) -> tuple[int, str]:

@@ -32,7 +32,7 @@ class Task:
             hint = "Give the changed rubric another name: labels on two scales cannot be compared."
             raise KaratError(f"the task {shown(self.name)} already has another scale", place=place, hint=hint)
 
-    def label(self, given: object, place: Place | str) -> str:
+    def label(self, given: object, place: Place | None) -> str:
         """A label as it is spelled on the scale; a label that is not on it is an error."""
         text = _spelled(given)
         if text in self.scale:
@@ -67,7 +67,7 @@ BUILT_IN = {
 class UnknownTaskError(KaratError):
     """A label of a task that no record describes, at least not yet: the record may stand in another place."""
 
-    def __init__(self, name: str, known: Iterable[str], place: Place | str) -> None:
+    def __init__(self, name: str, known: Iterable[str], place: Place) -> None:
         hint = f"{did_you_mean(name, known)} A rubric needs a record of its own:"
         hint += ' {"record": "task", "name": ..., "scale": {label: number, ...}}.'
         super().__init__(f"unknown task {shown(name)}", place=place, hint=hint.strip())

@@ -1,25 +1,48 @@
-"""What people agree on: one label from several."""
+"""What several labels of the same subject say together: those of several people, or several samples of a model."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from statistics import median_low, multimode
+from typing import NamedTuple
+
 import numpy as np
 
-from karat.judged import Floats, Ints
+from karat.judged import Bools, Floats, Ints
+from karat.labels.categorical import joint_codes
+from karat.labels.counting import Status, Subject, is_person, samples_of, subjects_of, unreplaced_rows
+from karat.labels.label_columns import ItemKey, LabelColumns
+from karat.labels.reading import VerdictRecords
+from karat.labels.records import IMPLIED
+from karat.labels.tasks import NOTHING_TO_JUDGE
+
+Judge = tuple[str, int]
+"""an author, and the sample if it is a model"""
 
 
-def majority(thing: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """One label for each thing: the most frequent one, and NaN if two are equally frequent; NaN does not count.
+def most_frequent(labels: Iterable[str]) -> str | None:
+    """The label that was given most often; None if two are equally frequent.
 
-    The first array has the position of a label of each thing.
+    >>> most_frequent(["full", "none", "full"]), most_frequent(["full", "none"])
+    ('full', None)
     """
-    order = np.argsort(thing, kind="stable")
-    if (np.diff(thing[order]) > 0).all():
-        return order, values[order]  # one label for each thing
-    order = np.lexsort((values, thing))
-    thing, values = thing[order], values[order]
-    is_first = np.r_[True, thing[1:] != thing[:-1]]
+    modes = multimode(labels)
+    return modes[0] if len(modes) == 1 else None
+
+
+def majority(subject: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """One label for each subject: the most frequent one, and NaN if two are equally frequent; NaN does not count.
+
+    The first array has the position of a label of each subject.
+    """
+    order = np.argsort(subject, kind="stable")
+    if (np.diff(subject[order]) > 0).all():
+        return order, values[order]  # one label for each subject
+    order = np.lexsort((values, subject))
+    subject, values = subject[order], values[order]
+    is_first = np.r_[True, subject[1:] != subject[:-1]]
     number = np.cumsum(is_first) - 1
-    # Equal labels of a thing stand together, NaN last; each of them is one.
+    # Equal labels of a subject stand together, NaN last; each of them is one.
     begins = is_first | np.r_[True, values[1:] != values[:-1]]
     starts = np.flatnonzero(begins)
     votes = np.add.reduceat((~np.isnan(values)).astype(np.int64), starts)
@@ -30,3 +53,84 @@ def majority(thing: Ints, values: Floats) -> tuple[Ints, Floats]:
     chosen[number[wins]] = values[wins]
     chosen[np.bincount(number[wins], minlength=len(most)) > 1] = np.nan
     return order[is_first], chosen
+
+
+def are_most(some: int, of_all: int) -> bool:
+    """Whether so many are more than half of all."""
+    return 2 * some > of_all
+
+
+def votes_on_nothing(labels: LabelColumns, rows: Ints, stale: Bools) -> dict[ItemKey, dict[Judge, bool]]:
+    """For items in which somebody sees nothing to judge: whether each of those who judged it does.
+
+    Whoever labels it later has changed their mind. A label of an implied item, such as the correctness of the answer,
+    says nothing about its support: whether it has claims. `stale` is given for each of the rows.
+    """
+    votes: dict[ItemKey, dict[Judge, bool]] = {}
+    if NOTHING_TO_JUDGE not in labels.state.categories:
+        return votes
+    item = joint_codes(labels.query.codes[rows], labels.item.codes[rows])
+    item_task = joint_codes(item, labels.task.codes[rows])
+    nothing = labels.state.take(rows).where(lambda state: state == NOTHING_TO_JUDGE)
+    is_implied = labels.item.take(rows).where(IMPLIED.__contains__)
+    is_about = np.where(is_implied, np.isin(item_task, item_task[nothing]), np.isin(item, item[nothing]))
+    voting = rows[is_about & ~labels.have_failed(rows) & ~stale]
+    voting = unreplaced_rows(labels, voting, np.zeros(len(voting), bool))
+    for row, sample in zip(voting.tolist(), samples_of(labels, voting).tolist(), strict=True):
+        of_item = votes.setdefault((labels.query[row], labels.item[row]), {})
+        judge = labels.by[row], sample
+        of_item[judge] = of_item.get(judge, False) or labels.state[row] == NOTHING_TO_JUDGE
+    return votes
+
+
+class ChosenLabels(NamedTuple):
+    """One label for each subject; and the subjects that have none, because of what."""
+
+    labels: Mapping[Subject, str]
+    failed: Set[Subject] = frozenset()
+    stale: Set[Subject] = frozenset()
+    tied: Set[Subject] = frozenset()
+    """subjects about which people are divided"""
+
+    @property
+    def without(self) -> dict[str, int]:
+        """How many subjects have no label, by what happened to their labels."""
+        counts = {
+            "failed labels": len(self.failed),
+            "labels of a text that has changed since": len(self.stale),
+            "people are divided": len(self.tied),
+        }
+        return {why: count for why, count in counts.items() if count}
+
+
+def chosen_labels(
+    records: VerdictRecords, authors: Collection[str], status: Sequence[Status], *, of_documents: bool
+) -> ChosenLabels:
+    """One label for each subject by these authors, who are people or one model; `status` is that of all labels.
+
+    With `of_documents`, the subjects are documents of the collection; without it, they are all others.
+
+    Of people, the most frequent label counts, and if two are equally frequent, none. Of several samples of a model, the
+    middle one on the scale counts, or the lower one of two.
+    """
+    labels, people = records.labels, all(map(is_person, authors))
+    given: dict[Subject, list[str]] = {}
+    failed, stale = set(), set()
+    rows = np.flatnonzero(labels.by.where(authors.__contains__) & (records.about_documents() == of_documents))
+    for row, subject in zip(rows.tolist(), subjects_of(labels, rows), strict=True):
+        if status[row] == "replaced":
+            continue
+        if status[row] == "stale":
+            stale.add(subject)
+        elif (label := labels.label[row]) is not None:
+            given.setdefault(subject, []).append(label)
+        elif labels.state[row] == "failed":
+            failed.add(subject)
+    chosen: dict[Subject, str] = {}
+    for subject, votes in given.items():
+        scale = records.tasks[subject.task].scale
+        label = most_frequent(votes) if people else median_low((scale[label], label) for label in votes)[1]
+        if label is not None:
+            chosen[subject] = label
+    stale -= given.keys()
+    return ChosenLabels(chosen, failed - given.keys() - stale, stale, given.keys() - chosen.keys())

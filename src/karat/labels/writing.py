@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import KaratError, plural
+from karat.judged import distinct
+from karat.labels.counting import LabelKey, counting_labels, label_key, label_keys
+from karat.labels.evaluated_items import stale_labels
 from karat.labels.filled_sheets import FilledSheet
 from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.records import FILE_LINE, Item, record_line
-from karat.labels.things import Thing, things_of
 from karat.output.appended_file import AppendedFile
 from karat.output.files import write_chunks
 
@@ -48,8 +50,8 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
             raise KaratError("this is not a verdict file", place=os.fspath(path), hint=hint)
         known = read_verdict_records(path)
         notes += known.notes
-        if known.notes and not content.endswith(b"\n"):
-            content = content[: content.rfind(b"\n") + 1]  # the last line was cut short
+        if known.cut_short and not content.endswith(b"\n"):
+            content = content[: content.rfind(b"\n") + 1]
         content += b"" if content.endswith(b"\n") else b"\n"
     else:
         content = FILE_LINE
@@ -70,7 +72,7 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
         has, them = ("has", "it") if len(changed) == 1 else ("have", "them")
         notes.append(f"{plural(len(changed), 'item')} {has} another text now; earlier labels are not about {them}")
     earlier = _labels(known)
-    verdicts = [(each, earlier.get(_key(each))) for each in sheet.verdicts]
+    verdicts = [(each, earlier.get(label_key(each))) for each in sheet.verdicts]
     new = [each for each, before in verdicts if before != _value(each)]
     if same := len(verdicts) - len(new):
         notes.append(f"{plural(same, 'label')} {'was' if same == 1 else 'were'} in the file already")
@@ -96,19 +98,12 @@ def _is_of_changed_answer(item: Item, changed: Set[tuple[str, str | None, str]])
     return item.set in ("claims", "sentences") and (item.query, item.system, "answer") in changed
 
 
-def _labels(known: VerdictRecords) -> dict[tuple[Thing, str], tuple[object, ...]]:
-    """The latest label of each author about each thing, with its reason and the digests of the texts."""
-    labels = known.labels
-    values = zip(labels.label, labels.why, labels.digest, labels.against_digest, strict=True)
-    return {(thing, by): value for thing, by, value in zip(things_of(known), known.labels.by, values, strict=True)}
-
-
-def _key(verdict: dict[str, Any]) -> tuple[Thing, str]:
-    against = verdict.get("against")
-    against = tuple(sorted(against)) if isinstance(against, list) else against
-    task = verdict["task"]
-    about = verdict["query"], verdict.get("system"), task, verdict["item"], against if task == "support" else None
-    return Thing(*about), verdict["by"]
+def _labels(known: VerdictRecords) -> dict[LabelKey, tuple[object, ...]]:
+    """What the labels of a file say that count, or would if their texts had not changed."""
+    labels, counting = known.labels, distinct(counting_labels(known, stale_labels(known)))
+    columns = (labels.label, labels.why, labels.digest, labels.against_digest)
+    keys = label_keys(labels, counting)
+    return {key: tuple(column[row] for column in columns) for key, row in zip(keys, counting.tolist(), strict=True)}
 
 
 def _value(verdict: dict[str, Any]) -> tuple[object, ...]:

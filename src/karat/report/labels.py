@@ -178,7 +178,7 @@ class SystemLabels:
                 key = "nothing"
             author, sample = columns.by[row], columns.sample[row]
             of_key = votes.setdefault(key, {})
-            # As in the labels that count: a failure does not replace a label.
+            # Labels against several sets of passages may have one key, of which some are not used.
             if columns.label[row] is not None or (author, sample) not in of_key:
                 at = self._selected.authors.index(author)
                 of_key[author, sample] = [at, columns.label[row], columns.why[row], sample]
@@ -270,7 +270,7 @@ def _votes_by_query(evidence: LabelEvidence) -> dict[str, dict[str, list[int]]]:
     columns, authors = selected.records.labels, set(selected.authors)
     systems = {None, *(item.system for item in selected.known_items)}
     found: dict[str, dict[str, list[int]]] = {}
-    for row in _rows(selected.records, selected.rows.tolist(), authors, systems):
+    for row in _rows(selected.records, selected.unreplaced.tolist(), authors, systems):
         found.setdefault(columns.query[row], {}).setdefault(columns.item[row], []).append(row)
     return found
 

@@ -172,7 +172,7 @@ def objects_from_json_lines(
             objects = []
             for number, line in zip(numbers, filled, strict=True):
                 try:
-                    objects.append(_object(line, f"{source.name}:{number}", first and not objects, hint))
+                    objects.append(_object(line, Place(source.name, line=number), first and not objects, hint))
                 except KaratError:
                     if objects:
                         yield numbers[: len(objects)], objects  # so that the first fault of a file is reported
