@@ -15,7 +15,7 @@ from karat.matching.matchers import Match, Matcher, Same, matcher_of
 from karat.sources import Truth, read_run, read_truth
 
 if TYPE_CHECKING:
-    from karat.labels.document_grades import DocumentGrades
+    from karat.labels.votes import DocumentGrades
 
 
 class ReadingOptions(NamedTuple):
@@ -57,8 +57,8 @@ def read_labelled_judgments(
     if verdicts is None:
         require(by is None, "by= applies to verdicts, and there are none", "Pass verdicts=, or leave it out.")
         return read_judgments(truth, inputs, matcher)
-    from karat.labels.document_grades import document_grades
     from karat.labels.reading import VerdictRecords, read_verdict_records
+    from karat.labels.votes import document_grades
     from karat.sources.labelled_truth import with_labels
 
     what = f"labels grade documents by their ids, and documents are matched by {matcher}"

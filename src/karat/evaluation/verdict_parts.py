@@ -17,8 +17,7 @@ from karat.evaluation.label_scores import LabelScores, Limits
 from karat.evaluation.verdicts import label_digests, scores_of_verdicts, unscored
 from karat.labels.calls import Call
 from karat.labels.counting import choose_authors
-from karat.labels.failed_labels import FailedLabels
-from karat.labels.label_facts import LabelCensus, LabelFacts
+from karat.labels.label_facts import FailedLabels, LabelCensus, LabelFacts
 from karat.labels.missing import check_labels, labelled_measures, labelled_samples
 from karat.labels.reading import VerdictRecords, no_verdicts, read_part_of_verdicts, records_in
 from karat.labels.row_order import check_order_does_not_matter
@@ -141,7 +140,7 @@ def _survey(shared: SharedRecords, source: Any) -> _Survey:
 
 def _facts(shared: SharedRecords, choice: _Choice, source: Any) -> tuple[LabelFacts, FailedLabels]:
     selected = select_labels(shared.read(source), *choice)
-    return selected.facts, FailedLabels.of(selected)
+    return selected.facts, selected.failures
 
 
 def _values(

@@ -11,9 +11,9 @@ import numpy as np
 
 from karat.analysis.label_evidence import LabelEvidence
 from karat.arguments import check_text
-from karat.errors import KaratError, Place
+from karat.errors import KaratError
 from karat.evaluation.label_scores import LabelScores
-from karat.labels.failed_labels import FailedLabels
+from karat.labels.label_facts import FailedLabels
 from karat.labels.missing import check_labels, failed_extractions, labelled_measures, labelled_samples, reads_answers
 from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
 from karat.labels.results import read_labelled_results
@@ -52,7 +52,8 @@ def evaluate_verdicts(
     check_choice("unknown", unknown, get_args(Unknown))
     check_text("name", name)
     for option, value in (("system", system), ("by", by)):
-        value is None or check_text(option, value)
+        if value is not None:
+            check_text(option, value)
     listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
     records = _records(verdicts)
     selected = select(records, system, by)
@@ -60,11 +61,11 @@ def evaluate_verdicts(
         return score_verdicts(selected, listed, unknown, name)
     listed = select_measures(_labelled_measures(selected), subjects=("verdicts",))
     scores = score_verdicts(selected, listed, unknown, name)
-    return replace(scores, findings=(*scores.findings, *unscored(FailedLabels.of(selected))))
+    return replace(scores, findings=(*scores.findings, *unscored(selected.failures)))
 
 
 def _labelled_measures(selected: Selected) -> list[str]:
-    return labelled_measures(selected.facts, partial(FailedLabels.of, selected), selected.records.name)
+    return labelled_measures(selected.facts, lambda: selected.failures, selected.records.name)
 
 
 def _records(verdicts: Any) -> VerdictRecords:
@@ -96,7 +97,8 @@ class LabelledResults:
 
         Without verdicts, measures can be computed that need only what the answers cite.
         """
-        by is None or check_text("by", by)
+        if by is not None:
+            check_text("by", by)
         read, responses = read_labelled_results(
             results, system=name or None, fields=fields, required=required, optional=optional, format=results_format
         )
@@ -116,7 +118,7 @@ class LabelledResults:
     @property
     def unscored(self) -> list[Finding]:
         """What the labels should have sufficed for."""
-        return unscored(FailedLabels.of(self.selected))
+        return unscored(self.selected.failures)
 
     def scores(self, measures: Selection, unknown: Unknown, name: str) -> Scores:
         """The scores of these measures by the labels."""
@@ -129,7 +131,7 @@ class LabelledResults:
 def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, name: str) -> Scores:
     """The scores of a system by its labels: of several samples, the mean of each measure."""
     facts, place = selected.facts, selected.records.name
-    check_labels(facts, partial(FailedLabels.of, selected), measures, place)
+    check_labels(facts, lambda: selected.failures, measures, place)
     scored = LabelScores.of(selected, {measure: labelled_samples(measure, facts) for measure in measures})
     digests = LazyDigests(partial(label_digests, selected))
     notes = facts.notes.sentences
@@ -145,9 +147,9 @@ def scores_of_verdicts(
     measures: Selection,
     unknown: Unknown,
     name: str,
-    place: Place | str,
+    place: str,
 ) -> Scores:
-    """The scores of all queries; `where` is the place of the labels, for errors."""
+    """The scores of all queries; `place` is that of the labels, for errors."""
     if unknown == "error":
         _reject_unknown(scored, place)
     return Scores(
@@ -176,7 +178,7 @@ def label_digests(selected: Selected) -> dict[str, str]:
     return {query: digest(items) for query, items in golds.items()}
 
 
-def _reject_unknown(scored: LabelScores, place: Place | str) -> None:
+def _reject_unknown(scored: LabelScores, place: str) -> None:
     for measure, bounds in scored.bounds.items():
         lacking = np.flatnonzero(bounds.unknown).tolist()
         if lacking:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from karat.judges.requests import Record, RequestOutcome
-from karat.labels.extracted_items import EXTRACTED, of_other_answers
-from karat.labels.items import items_of
+from karat.labels.items import EXTRACTED, items_of, of_other_answers
 from karat.labels.records import IMPLIED, Item, read_item
 from karat.labels.responses import Response, gold_text
 

@@ -19,8 +19,7 @@ import numpy as np
 from karat.errors import KaratError, shown
 from karat.judged import Bools, Ints
 from karat.labels.categorical import Categorical, pair_codes
-from karat.labels.extracted_items import EXTRACTED, digest_of_answer, keys_of_other_answers
-from karat.labels.items import answer_of, gold_of, items_of
+from karat.labels.items import EXTRACTED, answer_of, digest_of_answer, gold_of, items_of, keys_of_other_answers
 from karat.labels.label_columns import LISTS, Against, ItemKey, LabelColumns
 from karat.labels.reading import VerdictRecords
 from karat.labels.records import IMPLIED, Item, joint_digest

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 
 from karat.errors import KaratError, enumeration, plural
-from karat.labels.failed_labels import FailedLabels
-from karat.labels.label_facts import LabelFacts, LabelKind
+from karat.labels.label_facts import FailedLabels, LabelFacts, LabelKind
 from karat.labels.recipes import RECIPES
 from karat.measures import parse
 from karat.measures.relations import relations_of

@@ -19,7 +19,7 @@ from karat.labels.calls import answered_calls
 from karat.labels.counting import choose_authors, is_person, unreplaced_rows
 from karat.labels.evaluated_items import EvaluatedItems, Fit
 from karat.labels.label_columns import ItemKey, LabelColumns
-from karat.labels.label_facts import LabelFacts, LabelNotes, kinds_of
+from karat.labels.label_facts import FailedLabels, LabelFacts, LabelNotes, kinds_of
 from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
 from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response
@@ -65,6 +65,12 @@ class Selected:
         rows = self.unreplaced[labels.have_failed(self.unreplaced) & ~np.isin(self.unreplaced, self.stale)]
         answered = answered_calls(self.records.calls)
         return rows[~labels.call.take(rows).where(answered.__contains__)]
+
+    @property
+    def failures(self) -> FailedLabels:
+        """The labels that failed, and what could not be extracted."""
+        known = frozenset(item.set for item in self.known_items)
+        return FailedLabels.of(self.records, self.failed.tolist(), known)
 
 
 def choose_system(systems: Collection[str], system: str | None, place: str, named_by: str = "system=") -> str | None:

@@ -16,8 +16,7 @@ from pathlib import PurePath
 from typing import Any
 
 from karat.errors import KaratError, did_you_mean, first_few, plural, shown
-from karat.labels.extracted_items import of_other_answers
-from karat.labels.items import items_of
+from karat.labels.items import items_of, of_other_answers
 from karat.labels.label_columns import Against
 from karat.labels.recipes import RECIPES, Asked, asked, compared_digest, empty_set, subjects, task_of
 from karat.labels.records import Item, text_digest

@@ -19,11 +19,11 @@ from karat.judges.extraction import nuggets_request
 from karat.judges.journal import MemoryJournal, VerdictFile
 from karat.judges.plans import plans, relevance_plans
 from karat.judges.prompts import load_prompts
-from karat.labels.document_grades import document_grades
 from karat.labels.reading import read_verdict_records
 from karat.labels.records import joint_digest, text_digest
 from karat.labels.results import read_responses
 from karat.labels.tasks import Task
+from karat.labels.votes import document_grades
 from karat.sources.texts import read_texts
 from tests.unit.judges.toy_judge import ToyJudge, toy_reply
 
