@@ -35,18 +35,18 @@ class Place(NamedTuple):
     """
 
     source: str
-    line: int | None = None
-    """counted from 1"""
+    line: int | tuple[int, ...] | None = None
+    """counted from 1; several lines if they contradict each other"""
     row: int | tuple[int, ...] | None = None
-    """counted from 0; several rows if they contradict each other"""
+    """counted from 0; or several"""
     column: str | None = None
     query: str | None = None
     field: str = ""
     """what is inside: `answers[2]`, `rank 3`"""
 
     def __str__(self) -> str:
-        rows = self.row if isinstance(self.row, tuple) else () if self.row is None else (self.row,)
-        parts = [self.source if self.line is None else f"{self.source}:{self.line}"]
+        lines, rows = map(_several, (self.line, self.row))
+        parts = [f"{self.source}:{enumeration([*map(str, lines)], 'and')}" if lines else self.source]
         parts += [f"column {self.column}"] if self.column is not None else []
         parts += [f"{'row' if len(rows) == 1 else 'rows'} {enumeration([*map(str, rows)], 'and')}"] if rows else []
         parts += [f"query {self.query}"] if self.query is not None else []
@@ -61,6 +61,10 @@ class Place(NamedTuple):
         """A part of what is here."""
         separator = "" if not self.field or field.startswith("[") else ", "
         return self._replace(field=f"{self.field}{separator}{field}")
+
+
+def _several(numbers: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    return numbers if isinstance(numbers, tuple) else () if numbers is None else (numbers,)
 
 
 class Parameter(NamedTuple):

@@ -50,10 +50,10 @@ class Block:
     source: InputFile
     offset: int
 
-    def place(self, line: int) -> str:
+    def place(self, line: int) -> Place:
         """The file and line number of a line of this block, counted from 0. For errors: it reads the file again."""
         self.source.check()
-        return f"{self.source.name}:{self.source.lines_before(self.offset) + line + 1}"
+        return Place(self.source.name, line=self.source.lines_before(self.offset) + line + 1)
 
 
 @dataclass

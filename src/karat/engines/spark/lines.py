@@ -37,9 +37,9 @@ ONE_LINE = "Spark reads a CSV file line by line, so that a value cannot contain 
 class BlockOfLines(Block):
     """Some lines of a file. Where they are in the file is not known, so that errors show the line itself."""
 
-    def place(self, line: int) -> str:
+    def place(self, line: int) -> Place:
         """The file, and the line."""
-        return place_of_line(self.source.name, bytes(self.data).splitlines()[line])
+        return Place(place_of_line(self.source.name, bytes(self.data).splitlines()[line]))
 
 
 @dataclass(frozen=True)
