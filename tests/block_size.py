@@ -8,11 +8,13 @@ from contextlib import contextmanager
 import pytest
 
 from karat.files import input_file
+from karat.sources import tables
 
 
 @contextmanager
 def block_size(size: int) -> Iterator[None]:
-    """Read every file in blocks of about this many bytes."""
+    """Read every file in blocks of about this many bytes, as if it were large."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(input_file, "BLOCK_SIZE", size)
+        patch.setattr(tables, "SMALL_FILE", -1)
         yield

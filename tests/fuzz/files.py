@@ -29,10 +29,10 @@ _OPTIONS = (
     "--lower-is-better latency", "--baseline other", "--significant --level 0.9", "--query q1", "-n 0", "--losses",
     "--safe-csv --format csv", "-o out.json", "-o out.csv", "-o out.parquet", "-o out.md", "--junit out.xml",
 )  # fmt: skip
-# TREC and CSV files are read in three ways: in large blocks, which is how the fuzzer reads them, and in these two.
+# TREC and CSV files are read in three ways: in plain Python, which is how the fuzzer reads them, and in these two.
 READERS: Mapping[str, Callable[[], AbstractContextManager[object]]] = {
     "in small blocks": lambda: block_size(64),
-    "in plain Python": lambda: patch("karat.sources.tables.is_arrow_loaded", lambda: False),
+    "in large blocks": lambda: patch("karat.sources.tables.SMALL_FILE", -1),
 }
 _FAILURES = Path("fuzz-failures").absolute()
 prepare_files = cache(write_base_files)

@@ -148,7 +148,7 @@ def test_columns_that_are_not_read_may_have_any_name_and_type(spark: SparkSessio
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "bool": ("true query, 'd' doc, 1 grade", {}, "the ground truth, column query: ids have type bool."),
     "date": ("date'2020-01-01' query, 'd' doc, 1 grade", {}, "the ground truth, column query: ids have type date32"),
-    "text": ("'q' query, 'd' doc, '1' grade", {}, "the ground truth, column grade: type string is not numeric."),
+    "binary": ("'q' query, 'd' doc, x'31' grade", {}, "the ground truth, column grade: type binary is not numeric."),
     "missing": ("'q' query, 1 grade", {}, "the ground truth: no column 'doc'; the columns are 'query', 'grade'."),
     "twice": ("'q' query, 'd' doc, 'd' doc, 1 grade", {}, "the ground truth: more than one column 'doc'."),
     "order": ("'q' query, 'd' doc, 1 grade", {"order": "gradE"}, "the ground truth: no column 'gradE'; the columns"),

@@ -110,7 +110,7 @@ def test_queries_without_documents_are_named_where_they_cannot_be_written(tmp_pa
         ({"q1": {"a b": 1}}, "run.trec", r"the document id 'a b' contains a blank, which a TREC file cannot contain"),
         ({"q\n1": {"a": 1}}, "run.trec", r"the query id 'q\\n1' contains a line end"),
         ({"#q1": {"a": 1}}, "run.trec", r"the query id '#q1' begins with '#'"),
-        ({"q1": {"": 1}}, "run.csv", r"the id of a document is empty"),
+        ({"q1": {"": 1}}, "run.csv", r"the id of the document is empty"),
         ({"q1": {"a\0": 1}}, "run.tsv", r"contains a NUL character, which CSV and TSV cannot contain"),
         (
             {"q1": {"a": math.inf}},

@@ -238,14 +238,15 @@ def run_as(kind: str, folder: Path) -> Any:
     return frame if kind == "frame" else frame.to_dict("records") if kind == "rows" else path
 
 
-@pytest.mark.parametrize("has_arrow", [False, True])
+@pytest.mark.parametrize("with_arrow", [False, True])
 @pytest.mark.parametrize(
     "kind", ["mapping", "trec", "json", "jsonl", "csv", "scattered.csv", "parquet", "frame", "rows"]
 )
 def test_whole_numbers_that_become_equal_doubles_are_counted_whatever_the_source(
-    kind: str, has_arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, with_arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karat.sources.tables.is_arrow_loaded", lambda: has_arrow)
+    if with_arrow:
+        monkeypatch.setattr("karat.sources.tables.SMALL_FILE", -1)
     scores = evaluate({"q": {"a": 1}, "r": {"c": 1}}, run_as(kind, tmp_path), "AP")
     (finding,) = (finding for finding in scores.findings if finding.code == "large-ties")
     assert str(finding).startswith(LARGE_TIES)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from karat.errors import Place
 from karat.sources import hashing
 from karat.sources.arrays import Texts, text_column
 from karat.sources.containers import ScoredRows
@@ -21,7 +22,7 @@ def table(rows: list[tuple[str, str]]) -> ScoredRows:
     offsets = np.array([*starts, len(rows)], np.int64)
     docs = text_column([doc for _, doc in rows])
     return ScoredRows(
-        [rows[at][0] for at in starts], offsets, docs, np.zeros(len(rows)), lambda query, doc: f"{query} {doc}"
+        [rows[at][0] for at in starts], offsets, docs, np.zeros(len(rows)), lambda query, doc: Place(f"{query} {doc}")
     )
 
 

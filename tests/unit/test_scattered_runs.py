@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
+from karat.errors import Place
 from karat.sources import grouping
 from karat.sources.arrays import ColumnBuilder, text_column
 from tests.block_size import block_size
@@ -58,7 +59,7 @@ def test_rows_keep_their_order_within_a_query_however_many_queries_there_are(que
     numbers[queries:] = numbers[queries:][::-1]
     docs = text_column([str(at) for at in range(len(numbers))])
     rows = grouping.NumberedRows(list(map(str, range(queries))), numbers, docs, np.arange(len(numbers), dtype=float))
-    table = grouping.as_table(rows, "{} {}".format)
+    table = grouping.as_table(rows, lambda query, doc: Place(f"{query} {doc}"))
     expected = [row for query in range(queries) for row in (query, 2 * queries - 1 - query)]
     assert table.scores.tolist() == expected
     assert table.docs.to_pylist() == list(map(str, expected))

@@ -131,4 +131,6 @@ def test_lines_are_read_in_blocks_as_they_are_one_by_one(lines: list[str], line_
     data = line_end.join(["q Q0 first 1 9 t", *lines]).encode()
     block = Block(memoryview(data), InputFile("file"), 0)
     columns = trec_blocks.read_block(block, RUN)
-    assert (columns.query.to_pylist(), columns.doc.to_pylist(), columns.number.tolist()) == parse_lines(block, RUN)
+    pairs = parse_lines(block, RUN)
+    assert (columns.query.to_pylist(), columns.doc.to_pylist()) == (list(pairs.queries), list(pairs.docs))
+    assert columns.number.tolist() == pairs.numbers.tolist()

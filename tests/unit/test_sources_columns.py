@@ -1,11 +1,9 @@
 """Which columns of a table are read: the usual names, names that were given, and what a note says."""
 
-from decimal import Decimal
-
 import pytest
 
 from karat.errors import KaratError
-from karat.sources.columns import IfPresent, columns_to_read, is_rank
+from karat.sources.columns import IfPresent, columns_to_read
 from karat.sources.spellings import find_column, is_spelling
 
 
@@ -86,8 +84,3 @@ def test_all_missing_columns_are_named_in_one_error() -> None:
 def test_a_column_is_read_for_one_role_only() -> None:
     assert find_column(["_id", "text"], "doc", ["_id"]) is None
     assert not is_spelling(3, "query")
-
-
-def test_a_decimal_that_is_not_a_number_is_not_a_rank() -> None:
-    assert not is_rank(Decimal("NaN"))  # type: ignore[arg-type]  # rows may contain decimals
-    assert is_rank(Decimal(3))  # type: ignore[arg-type]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, evaluate
 from karat.files.input_file import InputFile
-from karat.sources import delimited_blocks, read_truth, tables
+from karat.sources import delimited_blocks, read_truth
 from karat.sources.delimited import looks_delimited, separator_of
 from karat.sources.delimited_table import DelimitedTable
 from tests.block_size import block_size
@@ -31,14 +30,6 @@ def write(tmp_path: Path) -> Write:
         return str(tmp_path / name)
 
     return write
-
-
-@contextmanager
-def small_files() -> Iterator[None]:
-    """Read small files as a program does that has not loaded Arrow."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "is_arrow_loaded", lambda: False)
-        yield
 
 
 def table_of(
@@ -59,8 +50,7 @@ def rows_in_blocks(table: DelimitedTable, *, whole_queries: bool = False) -> Row
 def rows_of(data: str | bytes, number: Literal["grade", "score"] = "score", **columns: str) -> Rows:
     """The rows of a file, which are the same in plain Python and with Arrow."""
     table = table_of(data, number, columns)
-    with small_files():
-        small = table.small()
+    small = table.small()
     rows = rows_in_blocks(table)
     assert small is not None
     assert [(query, doc, number) for query, docs in small.items() for doc, number in docs.items()] == rows
@@ -71,7 +61,7 @@ def error_of(data: str | bytes, number: Literal["grade", "score"] = "score", **c
     """The error, which is the same in plain Python and with Arrow."""
     with pytest.raises(KaratError) as with_arrow:
         rows_in_blocks(table_of(data, number, columns))
-    with small_files(), pytest.raises(KaratError) as in_python:
+    with pytest.raises(KaratError) as in_python:
         table_of(data, number, columns).small()
     assert str(in_python.value) == str(with_arrow.value)
     return str(in_python.value)
@@ -174,8 +164,7 @@ def test_what_was_assumed_about_a_file_is_a_note() -> None:
 @pytest.mark.parametrize("text", ["x" * 200_000, "a line\n" * 30_000])
 def test_long_texts_in_other_columns_do_not_matter(text: str) -> None:
     table = table_of(f'query,doc,score,text\nq1,d1,0.5,"{text}"\n')
-    with small_files():
-        assert table.small() in (None, {"q1": {"d1": 0.5}})
+    assert table.small() in (None, {"q1": {"d1": 0.5}})
     assert rows_in_blocks(table) == ONE
 
 
@@ -220,8 +209,7 @@ def test_every_dialect_gives_the_rows_that_were_written(
     table = table_of(data)
     with block_size(size):
         assert rows_in_blocks(table, whole_queries=whole_queries) == rows
-    with small_files():
-        small = table.small()
+    small = table.small()
     assert small is not None
     assert {(query, doc): number for query, docs in small.items() for doc, number in docs.items()} == {
         (query, doc): number for query, doc, number in rows
@@ -342,8 +330,7 @@ def test_damaged_files_are_read_in_the_same_way_in_python_and_with_arrow(data: b
             return str(error)
 
     def small(table: DelimitedTable) -> Rows:
-        with small_files():
-            found = table.small()
+        found = table.small()
         if found is None:
             return rows_in_blocks(table)
         return [(query, doc, number) for query, docs in found.items() for doc, number in docs.items()]

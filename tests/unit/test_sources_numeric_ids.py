@@ -52,7 +52,7 @@ def test_decimal_ids_are_read_as_whole_numbers_if_they_are(tmp_path: Path) -> No
         assert f"{name}: ids in the column 'pid' are decimal numbers, read as whole numbers" in [
             finding.message for finding in found.findings
         ]
-    with pytest.raises(KaratError, match=r"the run, column pid, row 1: 7.5 is not an id"):
+    with pytest.raises(KaratError, match=r"the run, row 1: 7.5 is not an id"):
         karat.evaluate(TEXT_TRUTH, run.assign(pid=[7.0, 7.5]), "AP")
 
 
@@ -119,10 +119,14 @@ def test_a_number_far_down_in_json_pairs_is_noted(monkeypatch: pytest.MonkeyPatc
         assert f"{kinds} ids are numbers, read as texts" in str(scores)
 
 
-def test_decimal_ids_in_json_and_python_are_an_error_that_says_what_to_write() -> None:
+def test_decimal_ids_in_json_and_python_are_read_as_whole_numbers_too() -> None:
     for truth in ({1.0: ["7"]}, {"1": {7.0: 1}}, [(1.0, "7", 1)], _json([{"query": 1.0, "doc": "7", "grade": 1}])):
-        with pytest.raises(KaratError, match=r"[17]\.0 is not an id\. Ids are text or whole numbers: write [17], and"):
-            evaluate(truth, {"1": ["7"]}, "RR")
+        scores = evaluate(truth, {"1": ["7"]}, "RR")
+        assert scores["RR"] == 1
+        assert "ids are numbers, read as texts" in str(scores)
+    for half in ({1.5: ["7"]}, {"1": {7.5: 1}}, [(1.5, "7", 1)], _json([{"query": 1.5, "doc": "7", "grade": 1}])):
+        with pytest.raises(KaratError, match=r"[17]\.5 is not an id\. Ids are text or whole numbers"):
+            evaluate(half, {"1": ["7"]}, "RR")
 
 
 def test_ids_in_csv_that_all_end_with_0_are_noted(tmp_path: Path) -> None:

@@ -122,9 +122,7 @@ def test_the_order_of_a_mapping_with_scores_does_not_matter() -> None:
 def test_a_value_that_is_not_a_number_is_an_error_that_names_query_and_document(what: str, missing: object) -> None:
     bad = {"q1": {"a": 1.0}, "q2": {"b": 1.0, "c": missing}}
     error = error_of(TRUTH, bad) if what == "score" else error_of(bad, RUN)
-    assert error.place is not None
-    assert "query q2" in str(error.place)
-    assert "document c" in str(error.place)
+    assert str(error.place).endswith(", query q2, document c")
 
 
 @pytest.mark.parametrize("huge", [10**400, -(10**400), 10**5000], ids=["10^400", "-10^400", "10^5000"])
@@ -405,13 +403,12 @@ def test_floats_that_are_not_whole_are_not_accepted_as_ids(kind: str, column: st
     frame = frames(RUN, "score")["pandas"].assign(**{column: [1.0, 2.5, 3.0]})
     error = error_of(TRUTH, {"pandas": frame, "polars": pl.DataFrame(frame), "pyarrow": pa.table(frame),
                              "duckdb": DUCKDB.from_arrow(pa.table(frame))}[kind])  # fmt: skip
-    assert f"column {column}" in str(error.place)
-    assert error.hint
+    assert str(error).startswith("the run, row 1: 2.5 is not an id. Ids are text or whole numbers")
 
 
 @pytest.mark.parametrize("column", ["query", "doc", "score"])
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "duckdb"])
-def test_a_null_is_an_error_that_names_column_and_row(kind: str, column: str) -> None:
+def test_a_null_is_an_error_that_names_its_row(kind: str, column: str) -> None:
     columns = columns_of(RUN, "score")
     columns[column][1] = None
     make: dict[str, Callable[[], object]] = {
@@ -421,20 +418,21 @@ def test_a_null_is_an_error_that_names_column_and_row(kind: str, column: str) ->
         "duckdb": lambda: DUCKDB.from_arrow(pa.table(columns)),
     }
     error = error_of(TRUTH, make[kind]())
-    assert f"column {column}, row 1" in str(error.place)
+    missing = {"query": "the id of the query", "doc": "the id of the document", "score": "the score"}[column]
+    assert str(error).startswith(f"the run, row 1: {missing} is missing")
 
 
 def test_a_null_in_a_category_is_an_error() -> None:
     frame = pd.DataFrame({"query": ["q1", "q1"], "doc": pd.Categorical(["a", None]), "score": [1.0, 2.0]})
-    assert "column doc, row 1" in str(error_of(TRUTH, frame).place)
+    assert "row 1: the id of the document is missing" in str(error_of(TRUTH, frame))
 
 
 @pytest.mark.parametrize("kind", ["polars", "pyarrow"])
-def test_a_nan_is_an_error_that_names_column_and_row(kind: str) -> None:
+def test_a_nan_is_an_error_that_names_its_row(kind: str) -> None:
     columns = columns_of(RUN, "score")
     columns["score"] = [1.0, float("nan"), 2.0]
     error = error_of(TRUTH, pl.DataFrame(columns) if kind == "polars" else pa.table(columns))
-    assert "column score, row 1" in str(error.place)
+    assert "row 1: score nan is not a number" in str(error)
 
 
 def test_an_infinite_grade_in_a_frame_is_an_error_that_names_its_row() -> None:
@@ -446,10 +444,19 @@ def test_an_infinite_grade_in_a_frame_is_an_error_that_names_its_row() -> None:
 def test_an_empty_id_is_an_error_that_names_its_row(column: str) -> None:
     columns = columns_of(RUN, "score")
     columns[column][2] = ""
-    assert f"column {column}, row 2" in str(error_of(TRUTH, pa.table(columns)).place)
+    kind = "query" if column == "query" else "document"
+    assert f"row 2: the id of the {kind} is empty" in str(error_of(TRUTH, pa.table(columns)))
 
 
-@pytest.mark.parametrize("score", [["1", "2", "3"], [[1], [2], [3]], [b"1", b"2", b"3"], pd.to_datetime([1, 2, 3])])
+def test_a_column_of_texts_that_contain_numbers_is_read() -> None:
+    frame = frames(RUN, "score")["pandas"]
+    texts = frame.assign(score=frame["score"].map(str))
+    assert karat.evaluate(TRUTH, texts, "RR").per_query == karat.evaluate(TRUTH, frame, "RR").per_query
+    error = error_of(TRUTH, texts.assign(score=["1", "high", "2"]))
+    assert str(error).startswith("the run, row 1: score 'high' is not a number")
+
+
+@pytest.mark.parametrize("score", [[[1], [2], [3]], [b"1", b"2", b"3"], pd.to_datetime([1, 2, 3])])
 def test_a_score_column_that_is_not_numeric_is_an_error(score: object) -> None:
     error = error_of(TRUTH, frames(RUN, "score")["pandas"].assign(score=score))
     assert "column score" in str(error.place)

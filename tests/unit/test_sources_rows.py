@@ -121,13 +121,9 @@ def test_whole_numbers_are_valid_ids_of_queries_and_documents() -> None:
     assert evaluate([(np.int64(1), np.str_("5"), np.int8(1))], [("1", 5, np.float32(0.5))], "RR")["RR"] == 1
 
 
-@pytest.mark.parametrize("score", [Decimal("0.5"), Fraction(1, 2), np.float16(0.5), True, 1, math.inf, 10**400])
+@pytest.mark.parametrize("score", [Decimal("0.5"), Fraction(1, 2), np.float16(0.5), True, 1, math.inf, "0.5"])
 def test_scores_are_numbers_of_any_type(score: Any) -> None:
     assert evaluate([("q", "a", 1)], [("q", "a", score), ("q", "b", -math.inf)], "P@1")["P@1"] == 1
-
-
-def test_a_number_below_all_doubles_is_minus_infinity() -> None:
-    assert evaluate({"q": ["a"]}, [("q", "a", -(10**400)), ("q", "b", 0.0)], "RR")["RR"] == 0.5
 
 
 def test_an_iterator_of_rows_is_read_once() -> None:
@@ -183,7 +179,6 @@ def test_evaluators_take_tuples_of_documents() -> None:
 @pytest.mark.parametrize(
     ("truth", "message"),
     [
-        ([("q", "a", "1"), ("q", "b", "0")], "row 0: grade '1' is not a number. Convert each grade with float()."),
         ([("a", "b", "c"), ("d",)], "row 0: grade 'c' is not a number"),
         (
             [("d",), ("a", "b")],
@@ -194,19 +189,21 @@ def test_evaluators_take_tuples_of_documents() -> None:
         ([("q", "a", 1), ("b", "c")], "row 1: ('b', 'c') is not a row"),
         ([("q", "0", "a", 1)], "row 0: ('q', '0', 'a', 1) is not a row"),
         ([("q", 0.5, 1)], "row 0: 0.5 is not an id"),
-        ([("q", "", 1)], "row 0: an id is empty"),
+        ([("q", "", 1)], "row 0: the id of the document is empty"),
         ([("q", "a", float("nan"))], "row 0: grade nan is not a number"),
-        ([("q", "a", 10**400)], "row 0: grade 1000"),
+        ([("q", "a", 1), ("q", "b", -(10**400))], "row 1: grade -1000"),
+        ([("q", "a", None)], "row 0: the grade is missing. Each row is a tuple (query, doc, grade)"),
+        ([(None, "a", 1)], "row 0: the id of the query is missing"),
         ([("q", "a", Decimal("sNaN"))], "row 0: grade Decimal('sNaN') is not a number"),
         ([("q", "a", 1j)], "row 0: grade 1j is not a number"),
         ([("q", True, 1)], "row 0: True is not an id"),
         ([("q", b"a", 1)], "row 0: b'a' is not an id"),
         ([("q", "a", 1)] * 5000 + [("q", "a")], "row 5000: ('q', 'a') is not a row"),
         ([["q", "a", 1], ["q", "b", 0]], "row 0: ['q', 'a', 1] may be a row or documents. Write rows as tuples"),
-        ([{"query": "q", "doc": "a", "grade": None}], "row 0: grade None is not a number. Every row needs a grade."),
+        ([{"query": "q", "doc": "a", "grade": None}], "row 0: the grade is missing. Every row needs a grade."),
         ([{"query": "q", "doc": "a", "grade": 1}, {"query": "q"}], "row 1: {'query': 'q'} is not a row"),
         ([{"query": "q", "docno": "a"}], "row 0: no field 'grade'; the fields are 'query', 'docno'"),
-        ([("q", "\ud800", 1)], "not valid Unicode"),
+        ([("q", "a", 1), ("q", "\ud800", 1)], "row 1: the id of the document is not valid Unicode"),
         ([("q", "a", 1), ("r", "a", 1), ("q", "a", 0)], "rows 0 and 2: document a is judged twice for query q"),
     ],
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,21 +32,6 @@ def write(tmp_path: Path) -> Write:
 
 
 MEASURES = ["nDCG", "AP", "P@2", "Bpref"]
-
-
-@contextmanager
-def small_files() -> Iterator[None]:
-    """Read small files as a program does that has not loaded Arrow."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "is_arrow_loaded", lambda: False)
-        yield
-
-
-@contextmanager
-def large_files() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch, block_size(1 << 12):
-        patch.setattr(tables, "SMALL_FILE", -1)
-        yield
 
 
 @st.composite
@@ -105,10 +89,9 @@ def test_small_files_give_the_same_scores_findings_explanations_and_errors(
     folder = tmp_path_factory.getbasetemp()
     for name, content in (("small.qrels", truth), ("small.trec", run)):
         (folder / name).write_bytes(content)
-    with large_files():
+    with block_size(1 << 12):
         expected = evaluated(folder / "small.qrels", folder / "small.trec", options)
-    with small_files():
-        found = evaluated(folder / "small.qrels", folder / "small.trec", options)
+    found = evaluated(folder / "small.qrels", folder / "small.trec", options)
     # Of two faults in a file, blocks may find a repeated document before an invalid line in the next block.
     assert found == expected or (isinstance(found, str) and "listed twice" in str(expected))
 
@@ -117,36 +100,31 @@ def batch_type(path: str) -> type:
     return type(next(TableRun(trec.TrecTable(InputFile(path), "score")).batches())())
 
 
-def test_arrow_reads_what_is_large_or_repeats_a_document_and_everything_once_it_is_loaded(write: Write) -> None:
+def test_arrow_reads_what_is_large_or_repeats_a_document_whether_or_not_it_is_loaded(write: Write) -> None:
     once = "q Q0 d 1 1 t\n"
     large = f"#{'x' * 600_000}\n{once}"
-    with small_files():
-        assert batch_type(write(once)) is ScoredMappings
-        assert batch_type(write(gzip.compress(once.encode()))) is ScoredMappings
-        assert batch_type(write(once * 2)) is ScoredRows
-        assert batch_type(write(large)) is ScoredRows
-        assert batch_type(write(gzip.compress(large.encode()))) is ScoredRows
     assert "pyarrow" in sys.modules
-    assert batch_type(write(once)) is ScoredRows
+    assert batch_type(write(once)) is ScoredMappings
+    assert batch_type(write(gzip.compress(once.encode()))) is ScoredMappings
+    assert batch_type(write(once * 2)) is ScoredRows
+    assert batch_type(write(large)) is ScoredRows
+    assert batch_type(write(gzip.compress(large.encode()))) is ScoredRows
 
 
 def test_a_large_file_with_a_byte_order_mark_is_read_to_its_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "SMALL_FILE", 10)  # the byte order mark and the first line are 11 bytes
-    with small_files():
-        assert list(read_truth(write("\ufeffq 0 a 1\nq 0 b 1\n")).docs) == ["a", "b"]
+    assert list(read_truth(write("\ufeffq 0 a 1\nq 0 b 1\n")).docs) == ["a", "b"]
 
 
 def test_the_progress_of_a_small_file_ends_at_its_size(write: Write) -> None:
     calls: list[tuple[int, int]] = []
     text = "q Q0 d 1 1 t\n"
-    with small_files():
-        karat.evaluate({"q": {"d": 1}}, write(text), "RR", progress=lambda *call: calls.append(call))
+    karat.evaluate({"q": {"d": 1}}, write(text), "RR", progress=lambda *call: calls.append(call))
     assert calls == [(len(text), len(text))]
 
 
 def test_judgments_of_a_small_file_are_in_the_order_of_first_appearance(write: Write) -> None:
     path = write("q2 0 b 1\nq1 0 c 0\nq2 0 a 2\n")
-    with small_files():
-        truth = read_truth(path)
+    truth = read_truth(path)
     assert (truth.queries, truth.docs, truth.grades.tolist()) == (("q2", "q1"), ["b", "a", "c"], [1.0, 2.0, 0.0])
     assert not truth.only_relevant

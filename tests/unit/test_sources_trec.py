@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
+from karat.errors import Place
 from karat.files import input_file
 from karat.files.input_file import Block, InputFile
 from karat.options import Ties
@@ -197,7 +198,7 @@ def test_only_one_byte_order_mark_is_removed_from_the_start_of_a_file(size: int,
 @pytest.mark.parametrize(
     ("text", "number"),
     [("1e-5", 1e-5), ("1E5", 1e5), ("+1.5", 1.5), (".5", 0.5), ("5.", 5.0), ("-0", -0.0), ("-.5e+1", -5.0),
-     ("007", 7.0), ("inf", np.inf), ("-inf", -np.inf), ("+Infinity", np.inf), ("1e-400", 0.0), ("1e400", np.inf),
+     ("007", 7.0), ("inf", np.inf), ("-inf", -np.inf), ("+Infinity", np.inf), ("1e-400", 0.0),
      ("0.1", 0.1), ("9007199254740993", 9007199254740992.0), ("3.14159265358979323846264338327950288", np.pi)],
 )  # fmt: skip
 @pytest.mark.parametrize("comment", ["", "# slow way\n"])
@@ -316,7 +317,8 @@ def rows_of(columns: Columns) -> list[tuple[str, str, float]]:
 @example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n")
 def test_the_three_parsers_agree_on_every_block_that_they_can_read(data: bytes) -> None:
     block = Block(memoryview(data), InputFile("file"), 0)
-    expected_rows = list(zip(*trec_lines.parse_lines(block, trec_lines.RUN), strict=True))
+    pairs = trec_lines.parse_lines(block, trec_lines.RUN)
+    expected_rows = list(zip(pairs.queries, pairs.docs, pairs.numbers.tolist(), strict=True))
     separator = trec_blocks._single_separator(block.data)
     as_is = trec_blocks._parse_with_arrow(block.data, separator, trec_lines.RUN) if separator else None
     collapsed = trec_blocks._parse_with_arrow(trec_blocks._collapse_white_space(data), " ", trec_lines.RUN)
@@ -336,7 +338,7 @@ def test_the_blocks_of_a_file_add_up_to_the_file(size: int, end: str, packed: bo
     assert b"".join(bytes(part.data) for part in parts) == text
     before = b""
     for part in parts:
-        assert part.place(0) == f"{source.name}:{len(before.splitlines()) + 1}"
+        assert part.place(0) == Place(source.name, line=len(before.splitlines()) + 1)
         before += bytes(part.data)
 
 

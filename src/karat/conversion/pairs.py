@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.files.input_file import InputFile, Progress, is_file
 from karat.sources import Run, read_run, read_truth
 from karat.sources.arrays import text_column
@@ -98,9 +98,9 @@ def _rows(batch: Callable[[], Batch], name: str) -> ScoredRows:
     return content
 
 
-def _locate_nothing(name: str) -> Callable[[str, str], str]:
+def _locate_nothing(name: str) -> Callable[[str, str], Place]:
     """A mapping and a list have no line numbers."""
-    return lambda query, doc: f"{name}, query {query}"  # noqa: ARG005
+    return lambda query, doc: Place(name, query=query)  # noqa: ARG005
 
 
 def _without_id(name: str) -> KaratError:

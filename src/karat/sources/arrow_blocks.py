@@ -16,9 +16,10 @@ from karat.files.arrow_file import ArrowFile, errors_of, rows_at_once
 from karat.files.arrow_values import LARGEST_COLUMN, decoded
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, concatenate, to_numpy
-from karat.sources.arrow_columns import numbers, scores_of_ranks, text_ids
+from karat.sources.arrow_columns import checked_columns, rules_of, valid_ids, valid_numbers
 from karat.sources.columns import ReadColumns
-from karat.sources.tables import Columns
+from karat.sources.pair_checks import PairRules
+from karat.sources.tables import Columns, Number
 from karat.threads import in_threads
 
 # Parts of this size are ranked fastest: larger ones do not fit into the processor's cache.
@@ -54,13 +55,13 @@ class _Rows(NamedTuple):
     read: Callable[[], pa.Table]
 
 
-def blocks_of(file: ArrowFile, columns: ReadColumns, finite: bool) -> Iterator[RowBlock]:
-    """The rows of a file in blocks, none of which is empty; with `finite`, numbers must be finite."""
+def blocks_of(file: ArrowFile, columns: ReadColumns, number: Number) -> Iterator[RowBlock]:
+    """The rows of a file in blocks, none of which is empty."""
     with file.opened() as opened, opened() as native:
         rows = (
             _row_groups(file, opened, native, columns) if file.format == "parquet" else _slices(file, native, columns)
         )
-        calls = (partial(_block, file, columns, finite, each) for each in rows)
+        calls = (partial(_block, file, columns, rules_of(columns, number), each) for each in rows)
         yield from in_threads(calls, _MOST_READERS)
 
 
@@ -136,24 +137,29 @@ def _slices(file: ArrowFile, native: pa.NativeFile, columns: ReadColumns) -> Ite
             first_row += len(rows)
 
 
-def _block(file: ArrowFile, columns: ReadColumns, finite: bool, rows: _Rows) -> RowBlock:
+def _block(file: ArrowFile, columns: ReadColumns, rules: PairRules, rows: _Rows) -> RowBlock:
     with errors_of(file):
         table = rows.read()
         # Arrow trusts a file: its texts may not be UTF-8, and a damaged offset would be read outside of the data.
         table.validate(full=True)
         names = (columns.query, columns.doc, columns.number)
+        places = [Place(file.name, column=name) for name in names]
         query, doc, number = (table[name] for name in names)
-        of_query, of_doc, of_number = (f"{file.name}, column {name}" for name in names)
-        queries, ends = _stretches(query, of_query, rows.first_row)
-        docs = text_ids(doc, of_doc, rows.first_row)
-        values = numbers(number, of_number, finite, rows.first_row)
-        if columns.by_rank:
-            values = scores_of_ranks(values, of_number, rows.first_row)
-    return RowBlock(file, rows.first_row, queries, ends, docs, values, rows.done)
+        stretches = _stretches(query, places[0])
+        docs, values = valid_ids(doc, places[1]), valid_numbers(number, rules, places[2])
+        if stretches is None or docs is None or values is None:
+
+            def place(row: int) -> Place:
+                return Place(file.name, row=rows.first_row + row)
+
+            read = checked_columns(table, columns, rules, file.name, place)
+            encoded = pc.run_end_encode(read.query)
+            stretches, docs, values = (encoded.values, to_numpy(encoded.run_ends, np.int32)), read.doc, read.number
+    return RowBlock(file, rows.first_row, *stretches, docs, values, rows.done)
 
 
-def _stretches(column: pa.ChunkedArray, place: Place | str, first_row: int) -> tuple[Column, Ints]:
-    """The query of each stretch of rows with the same query, and where it ends."""
+def _stretches(column: pa.ChunkedArray, place: Place) -> tuple[Column, Ints] | None:
+    """The query of each stretch of rows with the same query, and where it ends; None if a query may be wrong."""
     encoded = []
     for chunk in column.chunks:
         if pa.types.is_dictionary(chunk.type) and not chunk.null_count:
@@ -164,16 +170,15 @@ def _stretches(column: pa.ChunkedArray, place: Place | str, first_row: int) -> t
             codes = pc.run_end_encode(chunk)
             encoded.append((codes.values, codes.run_ends))
         else:
-            codes = pc.run_end_encode(text_ids(pa.chunked_array([chunk]), place, first_row))
+            ids = valid_ids(pa.chunked_array([chunk]), place)
+            if ids is None:
+                return None
+            codes = pc.run_end_encode(ids)
             encoded.append((codes.values, codes.run_ends))
     sizes = np.cumsum([0, *map(len, column.chunks)])
     ends = [to_numpy(of_chunk, np.int32) + size for (_, of_chunk), size in zip(encoded, sizes[:-1], strict=True)]
-    try:
-        queries = text_ids(pa.chunked_array([values for values, _ in encoded]), place)
-    except KaratError:
-        text_ids(column, place, first_row)  # the same error, with the number of the row
-        raise
-    return _merged(queries, np.concatenate(ends))
+    queries = valid_ids(pa.chunked_array([values for values, _ in encoded]), place)
+    return None if queries is None else _merged(queries, np.concatenate(ends))
 
 
 def _merged(queries: Column, ends: Ints) -> tuple[Column, Ints]:

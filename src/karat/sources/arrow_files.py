@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.files.arrow_file import ArrowFile, errors_of
 from karat.files.input_file import InputFile, Progress
 from karat.files.names import ArrowFormat
@@ -17,7 +17,7 @@ from karat.sources.arrow_blocks import RowBlock, blocks_of, parts_of
 from karat.sources.arrow_columns import id_notes
 from karat.sources.arrow_lists import list_columns, read_lists
 from karat.sources.columns import ReadColumns, columns_to_read
-from karat.sources.tables import ByQuery, Columns, Number
+from karat.sources.tables import ByQuery, Columns, Number, both
 
 
 def open_arrow(
@@ -64,23 +64,18 @@ class ArrowTable:
     def small(self, progress: Progress | None = None) -> None:
         """None: these files are read with Arrow, however small they are."""
 
-    def locate(self, query: str, doc: str) -> str:
+    def locate(self, query: str, doc: str) -> Place:
         """The first two rows with this query and document: `run.parquet, rows 3 and 7`."""
-        found: list[tuple[str, int]] = []
+        found: list[Place] = []
         for block in self._blocks():
             for at in pc.indices_nonzero(pc.equal(block.queries, query)).to_pylist():
                 start = int(block.ends[at - 1]) if at else 0
                 docs = block.docs.slice(start, int(block.ends[at]) - start)
                 rows = pc.indices_nonzero(pc.equal(docs, doc)).to_pylist()
-                found += [(block.file.name, block.first_row + start + row) for row in rows]
+                found += [Place(block.file.name, row=block.first_row + start + row) for row in rows]
             if len(found) > 1:
-                (file, row), (other, other_row) = found[:2]
-                return (
-                    f"{file}, rows {row} and {other_row}"
-                    if file == other
-                    else f"{file}, row {row}; {other}, row {other_row}"
-                )
-        return self.name
+                return both(*found[:2])
+        return Place(self.name)
 
     def empty_error(self) -> KaratError:
         """The error for a table without rows."""
@@ -90,15 +85,15 @@ class ArrowTable:
         sizes = [os.path.getsize(file.file.path) if os.path.isfile(file.file.path) else 1 for file in self.files]
         before = 0
         for file, size in zip(self.files, sizes, strict=True):
-            for block in blocks_of(file, self.columns, self.number == "grade"):
+            for block in blocks_of(file, self.columns, self.number):
                 yield block
                 if progress:
                     progress(before + int(size * block.done), sum(sizes))
             before += size
 
 
-def _rows(file: ArrowFile, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(file: ArrowFile, columns: Sequence[str]) -> Iterator[tuple[Place, dict[str, Any]]]:
     """The rows of a file, each with its place."""
     with errors_of(file):
         rows = file.table().select(columns).to_pylist()
-    return ((f"{file.name}, row {at}", row) for at, row in enumerate(rows))
+    return ((Place(file.name, row=at), row) for at, row in enumerate(rows))

@@ -161,20 +161,6 @@ def _is_list(value: object) -> bool:
     return isinstance(value, list | Mapping)
 
 
-def is_rank(number: float) -> bool:
-    """Whether a number can be a rank: a whole number from 0."""
-    try:
-        return 0 <= number <= LARGEST_WHOLE and number % 1 == 0
-    except ArithmeticError:  # a Decimal that is not a number
-        return False
-
-
-def rank_error(shown_rank: str, place: Place | str) -> KaratError:
-    """The error for a rank that is none."""
-    hint = "If these are scores, use --column score=NAME (in Python run_columns=)."
-    return KaratError(f"rank {shown_rank} is not a whole number from 0", place=place, hint=hint)
-
-
 def _instead(name: str, others: Sequence[str]) -> str:
     """A name, and those that were not chosen."""
     return shown(name) + (f" rather than {enumeration([*map(shown, others)], 'or')}" if others else "")

@@ -12,7 +12,7 @@ import numpy as np
 
 from karat.documents.fields import DocumentLike
 from karat.documents.key import Key, TextOfId
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.judged import Bools, Floats, Ints
 from karat.sources.digests import LazyDigests, truth_digests
 
@@ -171,7 +171,7 @@ class ScoredRows:
     offsets: Ints
     docs: Column
     scores: Floats
-    locate: Callable[[str, str], str]
+    locate: Callable[[str, str], Place]
 
     def segments(self, rows: Ints) -> Ints:
         """The query of each row, by its position in `queries`."""

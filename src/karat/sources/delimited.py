@@ -13,6 +13,7 @@ from karat.files.delimited_text import first_rows, likely_separator, parsed_rows
 from karat.files.input_file import InputFile
 from karat.sources.columns import columns_to_read
 from karat.sources.headerless import assumed_names, column_numbers, is_number, is_trec
+from karat.sources.pair_checks import PairRules, hint_on_column
 from karat.sources.spellings import Role, is_spelling
 from karat.sources.tables import Number
 
@@ -39,6 +40,11 @@ class DelimitedLayout:
     number: int | None
     by_rank: bool
     notes: tuple[str, ...]
+
+    def rules(self, number: Number) -> PairRules:
+        """What the pairs of a file must be."""
+        noun: Literal["grade", "score", "rank"] = "rank" if self.by_rank else number
+        return PairRules(noun, hint_on_column(noun), encoded=True)
 
 
 def looks_delimited(start: bytes) -> Delimited | None:
@@ -114,7 +120,7 @@ def _check_first_row(start: bytes, separator: str, name: str) -> None:
         next(parsed_rows(start.decode("utf-8", "surrogateescape"), separator), None)
     except csv.Error as error:
         hint = "Otherwise, leave out the columns with texts."
-        raise row_error(error, separator, f"{name}:{error.args[1] + 1}", hint) from None
+        raise row_error(error, separator, Place(name, line=error.args[1] + 1), hint) from None
 
 
 def empty_error(name: str, number: Number) -> KaratError:
@@ -164,6 +170,6 @@ def _by_name(given: Mapping[str, str] | None, names: Sequence[str]) -> dict[str,
     return {role: name if name in names else by_number.get(name, name) for role, name in (given or {}).items()}
 
 
-def _one_column(place: Place | str, first: str, number: Number) -> KaratError:
+def _one_column(name: str, first: str, number: Number) -> KaratError:
     hint = f"Columns are separated by commas, semicolons or tabs: query,doc,{number}."
-    return KaratError(f"the first line has only one column: {shown(first)}", place=f"{place}:1", hint=hint)
+    return KaratError(f"the first line has only one column: {shown(first)}", place=Place(name, line=1), hint=hint)

@@ -20,10 +20,11 @@ from karat.files.delimited_text import row_ends
 from karat.files.input_file import BOM, Block
 from karat.files.line_ends import LONGEST_LINE, last_line_end
 from karat.judged import Floats, Ints
-from karat.sources.arrays import Column, concatenate, offset_kind, text_column, to_numpy
+from karat.sources.arrays import Column, concatenate, offset_kind, to_numpy
 from karat.sources.delimited import DelimitedLayout
-from karat.sources.delimited_rows import read_pairs
-from karat.sources.tables import Columns, Number
+from karat.sources.delimited_rows import parse_rows
+from karat.sources.pair_checks import LONGEST_ID, PairRules, are_valid, ordered
+from karat.sources.tables import Columns, Number, columns_of
 
 _QUOTE, _NEWLINE, _RETURN, _BLANK, _APOSTROPHE = b"\"\n\r '"
 # A value that goes on for longer is one that is not closed: the row is cut, and becomes an error.
@@ -33,10 +34,9 @@ _TAIL = 1 << 16  # bytes
 
 def read_block(block: Block, layout: DelimitedLayout, number: Number, is_guarded: Callable[[], bool]) -> Columns:
     """The columns of a block: with Arrow if possible, otherwise row by row."""
-    columns = _parse_with_arrow(block.data, layout)
+    columns = _parse_with_arrow(block.data, layout, layout.rules(number))
     if columns is None:
-        queries, docs, numbers = read_pairs(block, layout, number, is_guarded)
-        columns = Columns(text_column(queries), text_column(docs), np.asarray(numbers, np.float64))
+        columns = columns_of(parse_rows(block, layout, number, is_guarded))
     return columns
 
 
@@ -118,8 +118,8 @@ def _are_around_values(quotes: Ints, text: NDArray[np.uint8], separator: str) ->
     return bool(is_edge[before].all() and is_edge[after].all())
 
 
-def _parse_with_arrow(data: memoryview, layout: DelimitedLayout) -> Columns | None:
-    """The columns as Arrow reads them; None if Arrow might read them differently from `read_pairs`."""
+def _parse_with_arrow(data: memoryview, layout: DelimitedLayout, rules: PairRules) -> Columns | None:
+    """The columns as Arrow reads them; None if Arrow might read them differently from `parse_rows`."""
     if not len(data) or bytes(data[:3]) == BOM:  # Arrow drops a byte order mark, which is part of an id here
         return None
     text = np.frombuffer(data, np.uint8)
@@ -157,20 +157,19 @@ def _parse_with_arrow(data: memoryview, layout: DelimitedLayout) -> Columns | No
         return Columns(query, doc, np.ones(len(doc)))
     parts = [to_numpy(chunk, np.float64) for chunk in table[number].chunks]
     values: Floats = parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty(0)])
-    if not np.isfinite(values).all():
+    if not np.isfinite(values).all() or not are_valid(values, rules):
         return None
-    if not layout.by_rank:
-        return Columns(query, doc, values)
-    return Columns(query, doc, -values) if (values >= 0).all() and (values == np.floor(values)).all() else None
+    return Columns(query, doc, ordered(values, rules))
 
 
 def _may_need_parsing(ids: Column) -> bool:
-    """Whether an id is empty, or begins with a blank, which may not be part of it, or with an apostrophe."""
+    """Whether an id is empty or long, or begins with a blank, which may not be part of it, or with an apostrophe."""
     if not len(ids):
         return False
     _, offset_buffer, data = ids.buffers()
     offsets = np.frombuffer(offset_buffer, offset_kind(ids))[ids.offset : ids.offset + len(ids) + 1]
-    if data is None or (offsets[1:] == offsets[:-1]).any():
+    lengths = np.diff(offsets)
+    if data is None or not lengths.all() or lengths.max() > LONGEST_ID:
         return True
     first = np.frombuffer(data, np.uint8)[offsets[:-1]]
     return bool(((first == _BLANK) | (first == _APOSTROPHE)).any())

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.files.delimited_text import TooLongError
 from karat.files.input_file import Block, InputFile, Progress
 from karat.sources.delimited import Delimited, DelimitedLayout, empty_error, layout_of
-from karat.sources.delimited_rows import RowValues, guarded_ids, read_pairs, rows_of
+from karat.sources.delimited_rows import guarded_ids, parse_rows, rows_of
+from karat.sources.pair_checks import Pairs
 from karat.sources.tables import Columns, Number, by_query, first_two_lines, is_small_file
 
 
@@ -53,16 +54,17 @@ class DelimitedTable:
             yield partial(read_block, block, self.layout, self.number, self._is_guarded)
 
     def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
-        """The number of each document of each query in a small file; None if Arrow is loaded already."""
+        """The number of each document of each query in a small file."""
         if not is_small_file(self.source):
             return None
-        blocks = self._blocks(progress, lambda _: 0)  # all rows in one block
+        blocks = self._blocks(progress, lambda _: 0)  # all rows are in one block
         try:
-            return by_query(row for block in blocks for row in zip(*self._pairs(block), strict=True))
+            pairs = [*map(self._pairs, blocks)]
         except TooLongError:
             return None
+        return by_query(pairs[0]) if pairs else None
 
-    def locate(self, query: str, doc: str) -> str:
+    def locate(self, query: str, doc: str) -> Place:
         """The first two lines with this query and document: `run.csv:3 and 7`."""
         # In the file, the id may be in quotation marks, and those that are part of it are doubled.
         part = max(doc.split('"'), key=len).encode()
@@ -88,8 +90,8 @@ class DelimitedTable:
             header = min(max(first + self.layout.start - block.offset, 0), len(block.data))
             yield Block(block.data[header:], self.source, block.offset + header)
 
-    def _pairs(self, block: Block) -> RowValues:
-        return read_pairs(block, self.layout, self.number, self._is_guarded)
+    def _pairs(self, block: Block) -> Pairs:
+        return parse_rows(block, self.layout, self.number, self._is_guarded)
 
     def _last_row_end(self, whole_queries: bool) -> Callable[[bytearray], int]:
         from karat.sources.delimited_blocks import last_row_end

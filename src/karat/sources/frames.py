@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.judged import Floats
 from karat.sources.arrays import Column
-from karat.sources.arrow_columns import id_notes, numbers, scores_of_ranks, text_ids
+from karat.sources.arrow_columns import checked_columns, id_notes, rules_of, valid_ids, valid_numbers
 from karat.sources.arrow_lists import list_columns, read_lists
 from karat.sources.columns import columns_to_read
 from karat.sources.containers import Batch, ScoredRows
@@ -43,11 +43,11 @@ class Frame:
             selected = table.select(lists.names)
             return read_lists(name, records_from_frame(selected, name), number, lists)
         columns = columns_to_read(table.column_names, number, names, name)
-        query = text_ids(table[columns.query], f"{name}, column {columns.query}")
-        doc = text_ids(table[columns.doc], f"{name}, column {columns.doc}")
-        values = numbers(table[columns.number], f"{name}, column {columns.number}", number == "grade")
-        if columns.by_rank:
-            values = scores_of_ranks(values, f"{name}, column {columns.number}")
+        rules = rules_of(columns, number)
+        query, doc = (valid_ids(table[column], Place(name, column=column)) for column in (columns.query, columns.doc))
+        values = valid_numbers(table[columns.number], rules, Place(name, column=columns.number))
+        if query is None or doc is None or values is None:
+            query, doc, values = checked_columns(table, columns, rules, name, lambda row: Place(name, row=row))
         notes = (*columns.note(name), *id_notes(table.schema, columns, name))
         return cls.from_columns(name, query, doc, values, notes)
 
@@ -104,7 +104,7 @@ def arrow_table(source: Any, name: str, hint: str) -> pa.Table:
         raise KaratError(f"cannot be read as a table: {error}", place=name, hint=hint) from None
 
 
-def _locate(query: Column, doc: Column, name: str, one_query: str, one_doc: str) -> str:
+def _locate(query: Column, doc: Column, name: str, one_query: str, one_doc: str) -> Place:
     """The first two rows with this query and document."""
     rows = pc.indices_nonzero(pc.and_(pc.equal(query, one_query), pc.equal(doc, one_doc))).to_pylist()
-    return f"{name}, rows {rows[0]} and {rows[1]}"
+    return Place(name, row=(rows[0], rows[1]))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from karat.errors import Place
 from karat.judged import Floats, Ints
 from karat.sources.arrays import Column, ColumnBuilder, row_indices, to_numpy
 from karat.sources.containers import ScoredRows
@@ -20,7 +21,7 @@ from karat.sources.containers import ScoredRows
 _ROWS_PER_BATCH = 1 << 18
 _PEEK = 1 << 10  # rows
 
-Locate = Callable[[str, str], str]
+Locate = Callable[[str, str], Place]
 
 
 class NumberedRows(NamedTuple):

@@ -77,7 +77,7 @@ class GuessedTable:
         with self.guess.explained():
             return self.table.small(progress)
 
-    def locate(self, query: str, doc: str) -> str:
+    def locate(self, query: str, doc: str) -> Place:
         """The two places at which a document is listed for a query."""
         return self.table.locate(query, doc)
 

@@ -7,10 +7,10 @@ is an error.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
-from karat.errors import KaratError, Place, plural, shown
+from karat.errors import KaratError, plural, shown
 from karat.sources.columns import IfPresent
+from karat.sources.pair_checks import number_in
 from karat.sources.spellings import Role
 from karat.sources.tables import Number
 from karat.sources.trec_lines import has_width_of_trec
@@ -20,7 +20,7 @@ Rows = Sequence[Sequence[str]]
 _NO_ITERATION = {"0", "Q0", "q0"}  # in the second column of TREC files
 
 
-def assumed_names(rows: Rows, number: Number, given: Mapping[str, str] | None, place: Place | str) -> tuple[str, ...]:
+def assumed_names(rows: Rows, number: Number, given: Mapping[str, str] | None, place: str) -> tuple[str, ...]:
     """Names for the columns of a file without a header: their numbers from 1, if the columns to read are `given`."""
     numbers = column_numbers(len(rows[0]))
     for name in (given or {}).values():
@@ -46,7 +46,7 @@ def column_numbers(width: int) -> list[str]:
 def is_trec(lines: Sequence[str], separator: str) -> bool:
     """Whether lines in which the separator occurs are those of a TREC file all the same."""
     rows = [line.split() for line in lines if line.strip() and line[0] != "#"]
-    if separator == "\t" and {*map(len, rows)} == {4} and not _lacks_iteration(rows) and _are_ranks(rows) == "yes":
+    if separator == "\t" and {*map(len, rows)} == {4} and not _lacks_iteration(rows) and _are_ranks(rows):
         return False  # query, doc, rank, score
     if separator != "\t" and all(token.endswith(separator) for row in rows for token in row[:-1]):
         return False  # blanks after separators
@@ -56,20 +56,12 @@ def is_trec(lines: Sequence[str], separator: str) -> bool:
     )
 
 
-def as_number(cell: str) -> float | None:
-    """The number in a cell, which may be infinite or NaN; None if it is not a number."""
-    try:
-        return float(cell) if cell.isascii() and "_" not in cell else None
-    except ValueError:
-        return None
-
-
 def is_number(cell: str) -> bool:
     """Whether a cell contains a number."""
-    return as_number(cell) is not None
+    return number_in(cell) is not None
 
 
-def _names_of_truth(rows: Rows, number_is_given: bool, place: Place | str) -> Sequence[str] | None:
+def _names_of_truth(rows: Rows, number_is_given: bool, place: str) -> Sequence[str] | None:
     width = len(rows[0])
     if width in (2, 3):
         return ("query", "doc", "3" if number_is_given else "grade")[:width]
@@ -81,7 +73,7 @@ def _names_of_truth(rows: Rows, number_is_given: bool, place: Place | str) -> Se
     return None
 
 
-def _names_of_run(rows: Rows, number_is_given: bool, place: Place | str) -> Sequence[str] | None:
+def _names_of_run(rows: Rows, number_is_given: bool, place: str) -> Sequence[str] | None:
     width = len(rows[0])
     if width == 2:
         what = "a run has a query, a document, and a score or a rank in each row, but the rows have 2 columns"
@@ -93,36 +85,35 @@ def _names_of_run(rows: Rows, number_is_given: bool, place: Place | str) -> Sequ
     if width == 4 and _lacks_iteration(rows):
         hint = "Are ground truth and run in the wrong order?"
         raise KaratError("the rows are those of ground truth, not of a run", place=place, hint=hint)
-    if width == 4 and _are_ranks(rows) == "yes" and all(is_number(row[3]) for row in rows if len(row) > 3):
+    if width == 4 and _are_ranks(rows) and all(is_number(row[3]) for row in rows if len(row) > 3):
         return "query", "doc", "rank", "score"
     return None
 
 
-def _rank_or_score(rows: Rows, place: Place | str) -> Role:
-    """What the third column is."""
-    answer = _are_ranks(rows)
-    if answer == "perhaps":
+def _rank_or_score(rows: Rows, place: str) -> Role:
+    """What the third column is: ranks, or scores unless they are whole numbers that ascend, which could be either."""
+    if _are_ranks(rows):
+        return "rank"
+    if any(numbers != sorted(numbers, reverse=True) for numbers in _whole_numbers(rows)):
         what = "the file has no header, and the numbers in its third column may be ranks or scores"
         raise KaratError(what, place=place, hint="Use --column rank=3 or --column score=3 (in Python run_columns=).")
-    return "rank" if answer == "yes" else "score"
+    return "score"
 
 
-def _are_ranks(rows: Rows) -> Literal["yes", "perhaps", "no"]:
-    """Whether the third column contains ranks: 1, 2, 3, … for each query. The best document usually comes first."""
+def _are_ranks(rows: Rows) -> bool:
+    """Whether the third column contains ranks: 1, 2, 3, … for each query, and not just 1."""
+    by_query = _whole_numbers(rows)
+    return any(len(numbers) > 1 for numbers in by_query) and all(map(_counts_up, by_query))
+
+
+def _whole_numbers(rows: Rows) -> list[list[int]]:
+    """The numbers in the third column by query; nothing if any is not a whole number."""
     by_query: dict[str, list[int]] = {}
     for row in rows:
         if len(row) < 3 or not row[2].strip().isdecimal() or len(row[2]) > 9:
-            return "no"
+            return []
         by_query.setdefault(row[0], []).append(int(row[2]))
-    several = [numbers for numbers in by_query.values() if len(numbers) > 1]
-    if not several:
-        return "no"  # a single document has no order
-    if all(_counts_up(numbers) for numbers in by_query.values()):
-        return "yes"
-    ascending = all(numbers == sorted({*numbers}) for numbers in several)
-    descending = all(numbers == sorted(numbers, reverse=True) for numbers in several)
-    shuffled = all(_counts_up(sorted(numbers)) for numbers in several)
-    return "perhaps" if ascending or (shuffled and not descending) else "no"
+    return [*by_query.values()]
 
 
 def _counts_up(numbers: Sequence[int]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import decode_json
 from karat.sources.cbor import decode_cbor, is_cbor
@@ -17,9 +17,10 @@ from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import HINT, ObjectSource, ObjectTable, empty_error
 from karat.sources.records import objects_from_json_lines
 from karat.sources.spellings import find_column
-from karat.sources.tables import ByQuery, Number, PairTable
+from karat.sources.tables import ByQuery, Number, PairTable, is_small_file
 
 _OBJECTS_AT_ONCE = 1 << 16
+_FEW_OBJECTS = 5_000
 _FROM_PANDAS = 'Rows need names: write objects, as pandas does with to_json(orient="records").'
 
 
@@ -44,7 +45,7 @@ def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None
         if lists_to_read(value, number, columns) is None and find_column(list(value), "doc") is None:
             query, each = next((query, each) for query, each in value.items() if not isinstance(each, dict | list))
             what = f"{shown(each)} is not a list or an object of documents"
-            raise KaratError(what, place=f"{file.name}, {shown(query)}", hint=HINT[number])
+            raise KaratError(what, place=Place(file.name, field=shown(query)), hint=HINT[number])
         value = [value]
     if not isinstance(value, list):
         raise KaratError(f"this file contains {shown(value)}", place=file.name, hint=HINT[number])
@@ -62,7 +63,7 @@ def json_lines(file: InputFile, number: Number) -> ObjectSource:
     def read(progress: Progress | None) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
         return objects_from_json_lines(file, HINT[number], progress)
 
-    return ObjectSource(file.name, read, lambda at: f"{file.name}:{at}")
+    return ObjectSource(file.name, read, lambda at: Place(file.name, line=at), is_small=lambda: is_small_file(file))
 
 
 def _listed(values: Sequence[Any], name: str, number: Number, frame: JsonFrame | None = None) -> ObjectSource:
@@ -70,7 +71,7 @@ def _listed(values: Sequence[Any], name: str, number: Number, frame: JsonFrame |
     for at, each in enumerate(values, 1):
         if not isinstance(each, dict):
             hint = _FROM_PANDAS if isinstance(each, list) else HINT[number]
-            raise KaratError(f"{shown(each)} is not an object", place=f"{name}, object {at}", hint=hint)
+            raise KaratError(f"{shown(each)} is not an object", place=Place(name, field=f"object {at}"), hint=hint)
 
     def read(progress: Progress | None) -> Iterator[tuple[range, Sequence[dict[str, Any]]]]:
         for start in range(0, len(values), _OBJECTS_AT_ONCE):
@@ -79,9 +80,11 @@ def _listed(values: Sequence[Any], name: str, number: Number, frame: JsonFrame |
             if progress:
                 progress(start + len(objects), len(values))
 
-    if frame:
-        return ObjectSource(name, read, lambda at: f"{name}, row {at - 1}", (frame.note(name),))
-    return ObjectSource(name, read, lambda at: f"{name}, object {at}")
+    def place(at: int) -> Place:
+        return Place(name, row=at - 1) if frame else Place(name, field=f"object {at}")
+
+    notes = (frame.note(name),) if frame else ()
+    return ObjectSource(name, read, place, notes, lambda: len(values) <= _FEW_OBJECTS)
 
 
 def _mapping(value: Mapping[str, Any], columns: Mapping[str, str] | None, name: str) -> ByQuery:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import os
 import struct
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from itertools import chain
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from karat.arguments import is_list_like, sorted_set
 from karat.documents.fields import DocumentLike
-from karat.documents.ids import all_text, identifier, reject_lone_surrogates
+from karat.documents.ids import all_text, reject_lone_surrogates
 from karat.documents.key import Key, TextOfId
 from karat.errors import KaratError, Place, plural, shown
-from karat.judged import Bools, Floats, Ints
+from karat.judged import Floats, Ints
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.sources.grades import grades_by_key
 from karat.sources.numeric_ids import IdKind, numeric_ids_note
+from karat.sources.pair_checks import PairRules, are_valid, checked_pairs, id_text, valid_ids
 
 _TRUTH_HINT = "Ground truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
 _RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
@@ -29,39 +30,37 @@ _RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {q
 def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
     """Ground truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`; every listed document has grade 1."""
     golds: dict[str, dict[str, float]] = {}
+    graded: dict[str, dict[Any, Any]] = {}
     scored: dict[str, Mapping[str | None, float]] = {}
     originals: dict[str, Mapping[str | None, DocumentLike]] = {}
     bad_scores: KaratError | None = None
-    keyless, by_id, numeric = 0, False, False
-    for query_key, docs in queries.items():
-        query = _new_query(query_key, golds, name)
-        place = f"{name}, query {query}"
+    keyless, numeric = 0, False
+    for query, docs in _with_query_ids(queries, name):
         if isinstance(docs, Mapping):
-            golds[query] = _ids_with_numbers(docs, key, place, "grades")
-            by_id, numeric = True, numeric or not (golds[query] is docs or all_text(docs))
-        else:
-            documents = list(_iterable(docs, place, _TRUTH_HINT))
-            numeric = numeric or _has_numeric_ids(documents, key)
-            listed = key.of(documents, place)
-            keyless += sum(not doc for doc in listed)
-            golds[query] = {doc: 1.0 for doc in listed if doc}
-            if any(one is not other for one, other in zip(listed, documents, strict=True)):
-                # In reverse, so that the first of several documents with the same key is kept.
-                originals[query] = dict(zip(reversed(listed), reversed(documents), strict=True))
-            try:
-                if by_key := grades_by_key(listed, documents, place):
-                    scored[query] = by_key
-            except KaratError as error:
-                bad_scores = bad_scores or error
-        # A gold without a key can never be found.
-        if "" in golds[query]:
-            golds[query] = {doc: grade for doc, grade in golds[query].items() if doc}
-            keyless += 1
-    offsets, grades = _flat(golds, np.isfinite, "grade", name)
+            graded[query] = golds[query] = _by_id(docs, key, name, query, "grades")
+            continue
+        place = Place(name, query=query)
+        documents = list(_iterable(docs, place, _TRUTH_HINT))
+        numeric = numeric or _has_numeric_ids(documents, key)
+        listed = key.of(documents, place)
+        keyless += sum(not doc for doc in listed)
+        golds[query] = {doc: 1.0 for doc in listed if doc}
+        if any(one is not other for one, other in zip(listed, documents, strict=True)):
+            # In reverse, so that the first of several documents with the same key is kept.
+            originals[query] = dict(zip(reversed(listed), reversed(documents), strict=True))
+        try:
+            if by_key := grades_by_key(listed, documents, place):
+                scored[query] = by_key
+        except KaratError as error:
+            bad_scores = bad_scores or error
+    read = _read_pairs(graded, PairRules("grade", "Every document needs a grade."), name)
+    golds |= read.docs
+    offsets, grades = read.offsets, read.numbers
+    if len(graded) < len(golds):
+        offsets, grades = _flat(golds)
+        if key.field == "id":
+            reject_lone_surrogates(chain.from_iterable(golds.values()), name)
     docs_in_order = list(chain.from_iterable(golds.values()))
-    reject_lone_surrogates(golds, name)
-    if key.field == "id":
-        reject_lone_surrogates(docs_in_order, name)
     scores: Floats | None = None
     if scored:
         by_query = ((scored.get(query, docs), docs) for query, docs in golds.items())
@@ -69,7 +68,7 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
     documents_in_order: list[DocumentLike] | None = None
     if originals:
         documents_in_order = [originals.get(query, {}).get(doc, doc) for query, docs in golds.items() for doc in docs]
-    only_relevant = not by_id and (scores is None or bool((scores > 0).all()))
+    only_relevant = not graded and (scores is None or bool((scores > 0).all()))
     truth = Truth(
         tuple(golds),
         offsets,
@@ -79,10 +78,10 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
         bad_scores or scores,
         documents_in_order,
         only_relevant,
-        notes=_numeric_note(name, queries, numeric),
+        notes=_numeric_note(name, queries, numeric or read.has_numeric_ids),
     )
     # The ids of a mapping are normalized last, when their grades are known to be numbers.
-    return truth.normalized_by(key) if by_id else truth
+    return truth.normalized_by(key) if graded else truth
 
 
 def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str, *, finite: bool = False) -> InMemoryRun:
@@ -90,31 +89,26 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str, *, finite:
 
     With `finite`, an infinite score is an error.
     """
-    scored: dict[str, dict[str, float]] = {}
+    scored: dict[str, dict[Any, Any]] = {}
     listed: dict[str, Sequence[str | None]] = {}
     originals: list[Sequence[DocumentLike]] = []
-    seen: set[str] = set()
     numeric = False
-    for query_key, docs in queries.items():
-        query = _new_query(query_key, seen, name)
-        seen.add(query)
-        place = f"{name}, query {query}"
+    for query, docs in _with_query_ids(queries, name):
         if isinstance(docs, Mapping):
-            scored[query] = _ids_with_numbers(docs, key, place, "scores")
-            numeric = numeric or not (scored[query] is docs or all_text(docs))
+            scored[query] = _by_id(docs, key, name, query, "scores")
         else:
+            place = Place(name, query=query)
             documents = list(_iterable(docs, place, _RUN_HINT))
             numeric = numeric or _has_numeric_ids(documents, key)
             listed[query] = key.of_retrieved(documents, place)
             originals.append(documents)
-    reject_lone_surrogates(seen, name)
+    read = _read_pairs(scored, PairRules("score", "Every document needs a score.", finite), name)
     parts: list[Batch] = []
     if scored:
-        offsets, scores = _flat(scored, np.isfinite if finite else _is_not_nan, "score", name)
-        parts.append(ScoredMappings(list(scored), list(scored.values()), scores, offsets))
+        parts.append(ScoredMappings(list(read.docs), list(read.docs.values()), read.numbers, read.offsets))
     if listed:
         parts.append(RankedLists(list(listed), list(listed.values()), originals))
-    return InMemoryRun(name, tuple(parts), _numeric_note(name, queries, numeric))
+    return InMemoryRun(name, tuple(parts), _numeric_note(name, queries, numeric or read.has_numeric_ids))
 
 
 def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
@@ -124,7 +118,7 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
             hint = "Pass one list per query: [[doc, ...], [doc, ...]]."
             if isinstance(docs, str | os.PathLike):
                 hint += " Several files are evaluated with evaluate_runs."
-            raise KaratError(f"{shown(docs)} is not a list of documents", place=f"{name}, query {at}", hint=hint)
+            raise KaratError(f"{shown(docs)} is not a list of documents", place=Place(name, query=str(at)), hint=hint)
     if len(lists) != len(queries):
         what = f"the ground truth has {plural(len(queries), 'query')} and {name} has {plural(len(lists), 'list')}"
         hint = "Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved."
@@ -134,7 +128,7 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
 
 def check_matched_by_id(key: Key, container: str, place: Place | str, *, gold: bool = False) -> None:
     """Reject a `match` that needs more than ids, for documents that are given by their ids only."""
-    if key.field == "id" or isinstance(key, TextOfId):
+    if _is_id(key):
         return
     corpus = " name their texts with --corpus FILE (in Python corpus=)," if key.field == "content" else ""
     hint = (
@@ -148,11 +142,26 @@ def check_matched_by_id(key: Key, container: str, place: Place | str, *, gold: b
     raise KaratError(what, place=place, hint=hint)
 
 
-def _new_query(value: object, seen: Set[str] | Mapping[str, Any], name: str) -> str:
-    query = identifier(value, name)
-    if query in seen:
-        raise KaratError(f"query {query} appears twice, once as text and once as a number", place=name)
-    return query
+def _is_id(key: Key) -> bool:
+    """Whether the key of a document follows from its id."""
+    return key.field == "id" or isinstance(key, TextOfId)
+
+
+def _with_query_ids(queries: Mapping[Any, Any], name: str) -> Iterable[tuple[str, Any]]:
+    """The id of each query as a text, with its documents."""
+    keys, documents = zip(*queries.items(), strict=True) if queries else ((), ())
+    ids = valid_ids(keys) or [_query_id(key, name) for key in keys]
+    if len(set(ids)) < len(ids):
+        twice = next(query for query, times in Counter(ids).items() if times > 1)
+        raise KaratError(f"query {twice} appears twice, once as text and once as a number", place=name)
+    return zip(ids, documents, strict=True)
+
+
+def _query_id(value: object, name: str) -> str:
+    try:
+        return id_text(value, "query")
+    except KaratError as error:
+        raise error.but(place=name) from None
 
 
 def _iterable(docs: object, place: Place | str, hint: str) -> Iterable[object]:
@@ -177,73 +186,76 @@ def _has_numeric_ids(documents: Sequence[object], key: Key) -> bool:
     return key.field == "id" and not all_text(documents) and any(isinstance(each, Integral) for each in documents)
 
 
-def _ids_with_numbers(
-    docs: Mapping[Any, Any], key: Key, place: Place | str, numbers: Literal["grades", "scores"]
-) -> dict[str, Any]:
-    """A dict with ids as strings; the mapping itself if it is such a dict already, as it usually is."""
-    if docs:
-        check_matched_by_id(key, f"a mapping of documents to {numbers}", place, gold=numbers == "grades")
-    if isinstance(docs, dict) and all_text(docs):
-        # The methods of a subclass may do anything.
-        return docs if type(docs) is dict else dict(docs.items())
-    texts: dict[str, Any] = {}
-    for doc, value in docs.items():
-        text = identifier(doc, place)
-        if text in texts:
-            raise KaratError(f"document {text} appears twice, once as text and once as a number", place=place)
-        texts[text] = value
-    return texts
+def _by_id(
+    docs: Mapping[Any, Any], key: Key, name: str, query: str, numbers: Literal["grades", "scores"]
+) -> dict[Any, Any]:
+    """The numbers of documents that are known by their ids."""
+    if docs and not _is_id(key):
+        container, place = f"a mapping of documents to {numbers}", Place(name, query=query)
+        check_matched_by_id(key, container, place, gold=numbers == "grades")
+    # The methods of a subclass may do anything.
+    return docs if type(docs) is dict else dict(docs.items())
 
 
-def _flat(
-    by_query: dict[str, dict[str, float]], valid: Callable[[Floats], Bools], what: str, name: str
-) -> tuple[Ints, Floats]:
+class _ReadPairs(NamedTuple):
+    """The documents of each query with their numbers; and all numbers, from an offset for each query."""
+
+    docs: dict[str, dict[str, float]]
+    offsets: Ints
+    numbers: Floats
+    has_numeric_ids: bool
+
+
+def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
+    """The pairs in mappings. The mappings themselves are kept if their ids are texts, as they usually are."""
+    docs: dict[str, dict[str, float]] = {}
+    for query, given in by_query.items():
+        ids = valid_ids(given)
+        if ids is None:
+            return _checked_pairs(by_query, rules, name)
+        docs[query] = _with_ids(ids, given.values(), name, query) if isinstance(ids, list) else given
+    try:
+        offsets, numbers = _flat(docs)
+    except Exception:  # a text, or an object whose methods may raise anything
+        return _checked_pairs(by_query, rules, name)
+    if not are_valid(numbers, rules):
+        return _checked_pairs(by_query, rules, name)
+    return _ReadPairs(docs, offsets, numbers, any(docs[query] is not given for query, given in by_query.items()))
+
+
+def _checked_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
+    """The pairs in mappings, read one by one. The first one that is wrong is an error."""
+    rows = [(query, doc, number) for query, docs in by_query.items() for doc, number in docs.items()]
+
+    def place(row: int) -> Place:
+        query, doc, _ = rows[row]
+        return Place(name, query=query, field=f"document {doc if isinstance(doc, str) and doc else shown(doc)}")
+
+    pairs = checked_pairs(rows, rules, place)
+    ids, numbers = iter(pairs.docs), iter(pairs.numbers.tolist())
+    docs = {
+        query: _with_ids(list(islice(ids, len(given))), islice(numbers, len(given)), name, query)
+        for query, given in by_query.items()
+    }
+    return _ReadPairs(docs, *_flat(docs), "document" in pairs.numeric)
+
+
+def _with_ids(ids: Sequence[str], numbers: Iterable[Any], name: str, query: str) -> dict[str, Any]:
+    """The number of each document, by ids that were texts or numbers."""
+    by_id = dict(zip(ids, numbers, strict=True))
+    if len(by_id) < len(ids):
+        twice = next(doc for doc, times in Counter(ids).items() if times > 1)
+        what = f"document {twice} appears twice, once as text and once as a number"
+        raise KaratError(what, place=Place(name, query=query))
+    return by_id
+
+
+def _flat(by_query: dict[str, dict[str, float]]) -> tuple[Ints, Floats]:
     """The offset of each query, and the numbers of all queries in one array."""
     sizes = np.fromiter(map(len, by_query.values()), np.int64, len(by_query))
     offsets = np.zeros(len(sizes) + 1, np.int64)
     sizes.cumsum(out=offsets[1:])
-    try:
-        numbers = _read_numbers(by_query.values(), offsets)
-    except (TypeError, ValueError, OverflowError):
-        raise _invalid_number_error(by_query, valid, what, name) from None
-    if not valid(numbers).all():
-        raise _invalid_number_error(by_query, valid, what, name)
-    return offsets, numbers
-
-
-def _read_numbers(mappings: Collection[dict[str, float]], offsets: Ints) -> Floats:
-    """The values of all mappings as floats; numbers may be of any type, and also texts that contain a number."""
     numbers = np.empty(offsets[-1], np.float64)
-    try:
-        for docs, start in zip(mappings, (offsets[:-1] * numbers.itemsize).tolist(), strict=True):
-            struct.pack_into(f"{len(docs)}d", numbers.data, start, *docs.values())
-    except struct.error:  # NumPy reads more than numbers, but more slowly
-        return np.fromiter(chain.from_iterable(map(dict.values, mappings)), np.float64, len(numbers))
-    return numbers
-
-
-def _is_not_nan(numbers: Floats) -> Bools:
-    return ~np.isnan(numbers)
-
-
-def _invalid_number_error(
-    by_query: dict[str, dict[str, float]], valid: Callable[[Floats], Bools], what: str, name: str
-) -> KaratError:
-    """Find the number that could not be read, and name its place."""
-    for query, docs in by_query.items():
-        for doc, value in docs.items():
-            try:
-                is_valid = bool(valid(np.asarray(float(value))))
-            except (TypeError, ValueError, OverflowError):
-                is_valid = False
-            if not is_valid:
-                several_runs = isinstance(value, Mapping)
-                is_infinite = isinstance(value, float) and math.isinf(value)
-                return KaratError(
-                    f"{what} {shown(value)} is not a {'finite ' if is_infinite else ''}number",
-                    place=f"{name}, query {query}, document {doc}",
-                    hint="Evaluate several runs with evaluate_runs."
-                    if several_runs
-                    else f"Every document needs a {what}.",
-                )
-    raise AssertionError("every number is valid, but they could not be read")
+    for docs, start in zip(by_query.values(), (offsets[:-1] * numbers.itemsize).tolist(), strict=True):
+        struct.pack_into(f"{len(docs)}d", numbers.data, start, *docs.values())
+    return offsets, numbers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -10,11 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from karat.documents.key import Key
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.files.input_file import Block, InputFile, Progress
 from karat.judged import Floats
 from karat.sources.containers import Batch, ScoredRows, Truth
 from karat.sources.mappings import run_from_mapping, truth_from_mapping
+from karat.sources.pair_checks import Pairs
 from karat.threads import in_threads
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class PairTable(Protocol):
         None otherwise, and if a document is listed twice for a query: what that means depends on options.
         """
 
-    def locate(self, query: str, doc: str) -> str:
+    def locate(self, query: str, doc: str) -> Place:
         """The two places at which a document is listed for a query, for an error."""
 
     def empty_error(self) -> KaratError:
@@ -144,19 +144,21 @@ class TableRun:
 
 
 def is_small_file(file: InputFile) -> bool:
-    """Whether plain Python reads a file in less time than it takes to load Arrow, unless that is loaded already."""
-    return not is_arrow_loaded() and len(file.start(SMALL_FILE + 1)) <= SMALL_FILE
+    """Whether plain Python reads a file in less time than it takes to load Arrow."""
+    return len(file.start(SMALL_FILE + 1)) <= SMALL_FILE
 
 
-def is_arrow_loaded() -> bool:
-    """Whether anything was read with Arrow before."""
-    return "pyarrow" in sys.modules
+def columns_of(pairs: Pairs) -> Columns:
+    """Pairs as Arrow columns."""
+    from karat.sources.arrays import text_column
+
+    return Columns(text_column(pairs.queries), text_column(pairs.docs), pairs.numbers)
 
 
-def by_query(rows: Iterable[tuple[str, str, float]]) -> dict[str, dict[str, float]] | None:
+def by_query(pairs: Pairs) -> dict[str, dict[str, float]] | None:
     """The number of each document of each query; None if a document is listed twice for a query."""
     found: dict[str, dict[str, float]] = {}
-    for query, doc, number in rows:
+    for query, doc, number in zip(pairs.queries, pairs.docs, pairs.numbers.tolist(), strict=True):
         of_query = found.setdefault(query, {})
         if doc in of_query:
             return None
@@ -164,7 +166,7 @@ def by_query(rows: Iterable[tuple[str, str, float]]) -> dict[str, dict[str, floa
     return found
 
 
-def first_two_lines(file: InputFile, blocks: Iterable[Block], lines_in: Callable[[Block], Sequence[int]]) -> str:
+def first_two_lines(file: InputFile, blocks: Iterable[Block], lines_in: Callable[[Block], Sequence[int]]) -> Place:
     """The first two lines that `lines_in` finds in the blocks of a file, counted from 0: `run.trec:3 and 7`."""
     lines: list[int] = []
     for block in blocks:
@@ -172,8 +174,21 @@ def first_two_lines(file: InputFile, blocks: Iterable[Block], lines_in: Callable
         before = file.lines_before(block.offset) if found else 0
         lines += [before + line + 1 for line in found]
         if len(lines) > 1:
-            return f"{file.name}:{lines[0]} and {lines[1]}"
-    return file.name
+            return Place(file.name, line=(lines[0], lines[1]))
+    return Place(file.name)
+
+
+def both(first: Place, second: Place) -> Place:
+    """Two places as one, for an error about both.
+
+    >>> print(both(Place("run.jsonl", line=3), Place("run.jsonl", line=7)))
+    run.jsonl:3 and 7
+    """
+    if first.source == second.source and isinstance(first.line, int) and isinstance(second.line, int):
+        return first._replace(line=(first.line, second.line))
+    if first.source == second.source and isinstance(first.row, int) and isinstance(second.row, int):
+        return first._replace(row=(first.row, second.row))
+    return Place(f"{first} and {second}")
 
 
 def truth_from_table(table: PairTable, key: Key) -> Truth:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.files.input_file import Block, InputFile, Progress
 from karat.sources.tables import Columns, Number, by_query, first_two_lines, is_small_file
 from karat.sources.trec_lines import Layout, empty_error, layout_of_trec, parse_lines
@@ -35,15 +35,15 @@ class TrecTable:
             yield partial(_read_block, block, self._layout)
 
     def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
-        """The number of each document of each query in a small file; None if Arrow is loaded already."""
+        """The number of each document of each query in a small file."""
         if not is_small_file(self.source):
             return None
         data = self.source.read_all()
         if progress:
             progress(len(data), len(data))
-        return by_query(zip(*parse_lines(Block(memoryview(data), self.source, 0), self._layout), strict=True))
+        return by_query(parse_lines(Block(memoryview(data), self.source, 0), self._layout))
 
-    def locate(self, query: str, doc: str) -> str:
+    def locate(self, query: str, doc: str) -> Place:
         """The first two lines with this query and document: `run.trec:3 and 7`."""
         wanted = query.encode(), doc.encode()
 

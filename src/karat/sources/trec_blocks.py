@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from karat.files.input_file import BOM, Block
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
-from karat.sources.tables import Columns
+from karat.sources.tables import Columns, columns_of
 from karat.sources.trec_lines import Layout, parse_lines
 
 _PEEK = 4096  # bytes
@@ -28,8 +28,7 @@ def read_block(block: Block, layout: Layout) -> Columns:
     if columns is None and b"\0" not in (collapsed := _collapse_white_space(bytes(data))):
         columns = _parse_with_arrow(collapsed, " ", layout) if collapsed else _no_columns()
     if columns is None:
-        queries, docs, numbers = parse_lines(block, layout)
-        columns = Columns(text_column(queries), text_column(docs), np.asarray(numbers, np.float64))
+        columns = columns_of(parse_lines(block, layout))
     return columns
 
 

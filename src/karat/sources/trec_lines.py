@@ -6,13 +6,13 @@ Columns are separated by any mix of spaces and tabs; blank lines and lines that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from karat.errors import KaratError, Place, plural, shown
+from karat.errors import KaratError, Place, plural
 from karat.files.input_file import Block, InputFile
+from karat.sources.pair_checks import PairRules, Pairs, read_pairs
 from karat.sources.tables import Number
 
 
@@ -21,9 +21,14 @@ class Layout(NamedTuple):
 
     kind: str
     columns: tuple[str, ...]
-    number: str
+    number: Number
     open_ended: bool
     hint: str
+
+    @property
+    def rules(self) -> PairRules:
+        """What the pairs of a file must be."""
+        return PairRules(self.number, self.hint, encoded=True)
 
 
 # As in trec_eval, text after the tag of a run is ignored, and text after a grade is an error.
@@ -74,62 +79,41 @@ def _fits(tokens: list[bytes], layout: Layout) -> bool:
         return False
 
 
-def parse_lines(block: Block, layout: Layout) -> tuple[list[str], list[str], list[float]]:
-    """The queries, documents and numbers of all lines. The first invalid line is an error."""
-    queries, docs, values = [], [], []
-    wanted, at = len(layout.columns), layout.columns.index(layout.number)
+def parse_lines(block: Block, layout: Layout) -> Pairs:
+    """The pairs in all lines. The first invalid line is an error."""
+    at = layout.columns.index(layout.number)
+
+    def rows() -> Iterator[tuple[str, str, str]]:
+        for _, tokens in _data_lines(block, layout):
+            yield _text(tokens[0]), _text(tokens[2]), _text(tokens[at])
+
+    def place(row: int) -> Place:
+        number, _ = next(islice(_data_lines(block, layout), row, None))
+        return block.place(number)
+
+    return read_pairs(rows, layout.rules, place)
+
+
+def _data_lines(block: Block, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
+    """The columns of each line, with its number, from 0."""
+    wanted = len(layout.columns)
     for number, line in enumerate(bytes(block.data).splitlines()):
         tokens = line.split()
         if not tokens or tokens[0].startswith(b"#"):
             continue
-        try:
-            query, doc, value = tokens[0].decode(), tokens[2].decode(), float(tokens[at])
-        except (IndexError, ValueError):
-            value = math.nan
-        if len(tokens) != wanted or not math.isfinite(value) or b"_" in tokens[at] or b"\0" in line:
-            query, doc, value = _parse_unusual(line, layout, partial(block.place, number))
-        queries.append(query)
-        docs.append(doc)
-        values.append(value)
-    return queries, docs, values
+        if b"\0" in line:
+            hint = "This is binary data, or UTF-16: TREC files are text in UTF-8."
+            raise KaratError("the line contains a NUL byte", place=block.place(number), hint=hint)
+        if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
+            raise _wrong_column_count(tokens, layout, block.place(number))
+        yield number, tokens
 
 
-def _parse_unusual(line: bytes, layout: Layout, place: Callable[[], str]) -> tuple[str, str, float]:
-    """The query, document and number of a line that may be invalid."""
-    tokens, wanted = line.split(), len(layout.columns)
-    if b"\0" in line:
-        raise KaratError(
-            "the line contains a NUL byte",
-            place=place(),
-            hint="This is binary data, or UTF-16: TREC files are text in UTF-8.",
-        )
-    if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
-        raise _wrong_column_count(tokens, layout, place())
-    number = tokens[layout.columns.index(layout.number)]
-    return _text(tokens[0], place), _text(tokens[2], place), _number(number, layout, place)
+def _text(token: bytes) -> str:
+    return token.decode("utf-8", "surrogateescape")
 
 
-def _text(token: bytes, place: Callable[[], str]) -> str:
-    try:
-        return token.decode()
-    except UnicodeDecodeError:
-        raise KaratError(f"{shown(token)} is not UTF-8", place=place(), hint="Save the file as UTF-8.") from None
-
-
-def _number(token: bytes, layout: Layout, place: Callable[[], str]) -> float:
-    try:
-        number = math.nan if b"_" in token else float(token)
-        valid = not math.isnan(number) and (math.isfinite(number) or layout == RUN)
-    except ValueError:
-        valid = False
-    if not valid:
-        text = token.decode(errors="replace")
-        what = f"{layout.number} {shown(text)} is not a number"
-        raise KaratError(what, place=place(), hint=layout.hint)
-    return number
-
-
-def _wrong_column_count(tokens: list[bytes], layout: Layout, place: Place | str) -> KaratError:
+def _wrong_column_count(tokens: list[bytes], layout: Layout, place: Place) -> KaratError:
     count, hint = len(tokens), layout.hint
     if layout == QRELS and count >= len(RUN.columns):
         hint += " This looks like a run: are ground truth and run in the wrong order?"
