@@ -133,17 +133,15 @@ def valid_numbers(numbers: Sequence[Any], rules: PairRules) -> Floats | None:
         return np.empty(0)
     try:
         values = np.frombuffer(array("d", numbers))
-        return values if are_valid(values, rules) else None
     except (TypeError, ValueError, OverflowError):
-        pass
-    try:
-        joined = "".join(numbers)
-        # Of a text that is infinite, the definition finds out whether it is too large.
-        values = np.array(list(map(float, numbers)))
-        is_usual = joined.isascii() and "_" not in joined and np.isfinite(values).all()
-        return values if is_usual and are_valid(values, rules) else None
-    except (TypeError, ValueError):
-        return None
+        try:
+            joined, values = "".join(numbers), np.array(list(map(float, numbers)))
+        except (TypeError, ValueError):
+            return None
+        if "_" in joined or not joined.isascii():
+            return None
+    # Of a number that is infinite, the definition finds out whether it is too large.
+    return values if np.isfinite(values).all() and are_valid(values, rules) else None
 
 
 def are_valid(numbers: Floats, rules: PairRules) -> bool:
