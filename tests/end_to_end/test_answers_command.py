@@ -332,7 +332,7 @@ def test_a_misspelt_field_of_a_file_with_one_record_is_an_error(wrong: str, fold
     write_json(folder / "theirs.json", {"nr": 1, "labels": ["a", "b"], "said": {"text": "b"}})
     fields = ("--field", "query=nr", "--field", "gold_answers=labels", "--field", f"answer={wrong}")
     message = mistake(folder, "answers", "theirs.json", "theirs.json", *fields)
-    assert message.startswith(f"karat: theirs.json: no field '{wrong}'. The fields are nr, labels, said.")
+    assert message.startswith(f"karat: theirs.json: no field '{wrong}'; the fields are 'nr', 'labels', 'said'.")
 
 
 @pytest.mark.parametrize(

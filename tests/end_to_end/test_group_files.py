@@ -106,7 +106,7 @@ def test_texts_and_converted_texts_are_read_from_every_format(folder: Path, kind
 def test_the_columns_that_were_guessed_are_named(folder: Path) -> None:
     words = ("evaluate", "truth", "x.trec", "-m", "RR", "--by", "length", "--queries")
     for kind, note in (
-        ("PyTerrier", "note: topics.csv: ids are read from the column 'qid' and texts from 'query'."),
+        ("PyTerrier", "note: topics.csv: id is read from the column 'qid' and text from 'query'."),
         ("MS MARCO", "note: queries.tsv: there is no header line; the columns are read as ids and texts."),
     ):
         (folder / FILES[kind][0]).write_text(FILES[kind][1])
@@ -142,10 +142,10 @@ def test_long_texts_without_a_header_are_read(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "a,b,c\n1,2,3\n", "a.csv: no column of ids and of texts. The columns are 'a', 'b', 'c'."),
-        ("a.csv", "qid,n\n1,2\n", "a.csv: no column of texts. The columns are 'qid', 'n'. If"),
+        ("a.csv", "a,b,c\n1,2,3\n", "a.csv: no columns 'id' and 'text'; the columns are 'a', 'b', 'c'."),
+        ("a.csv", "qid,n\n1,2\n", "a.csv: no column 'text'; the columns are 'qid', 'n'. If"),
         ("a.tsv", "q1\tone\nq2\n", "a.tsv:2: the line has 1 column instead of 2: the id and the text"),
-        ("a.csv:txet", "qid,text\n1,2\n", "a.csv: no column 'txet'. Did you mean text?"),
+        ("a.csv:txet", "qid,text\n1,2\n", "a.csv: no column 'txet'; the columns are 'qid', 'text'. Did you mean text?"),
         ("a.jsonl", '{"_id": "q1", "text": "a"}\n{"text": "b"}\n', "a.jsonl:2: the id is missing"),
         ("a.csv", "qid,text\nq1,a\nq1,b\n", "a.csv:3: query 'q1' has another text here than in a.csv:2"),
         ("a.json", "[]", "a.json: the file contains no records"),

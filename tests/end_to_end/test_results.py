@@ -97,7 +97,7 @@ def test_the_names_of_fields_can_differ_per_file(folder: Path) -> None:
     assert "two.jsonl: the field 'found' was not found, so the usual names of fields are used" in out
     assert "two.jsonl: truth is read from the field 'gold' and retrieved from 'source_nodes'" in out
     assert "one.jsonl: " not in out
-    assert "no line has a field 'fund'" in mistake(folder, "compare", *words[:-1], "retrieved=fund")
+    assert "no field 'fund'" in mistake(folder, "compare", *words[:-1], "retrieved=fund")
 
 
 @pytest.mark.parametrize("option", ["retrieved", "=x", "retrieved=", "retreived=x"])

@@ -33,6 +33,7 @@ PUBLIC = [
 MAY_IMPORT = {
     "errors": "",
     "arguments": "errors",
+    "columns": "errors",
     "threads": "",
     "files": "arguments errors threads",
     "json_decoding": "errors",
@@ -43,21 +44,21 @@ MAY_IMPORT = {
     "documents": "arguments errors",
     "dataclasses": "documents",
     "output": "arguments errors",
-    "sources": "arguments documents errors files json_decoding judged spans threads",
+    "sources": "arguments columns documents errors files json_decoding judged spans threads",
     "labels": "arguments documents errors files json_decoding judged measures options output registry sources verdicts",
     "judges": "arguments errors files json_decoding labels options output sources",
-    "conversion": "arguments errors files json_decoding judged output sources threads",
+    "conversion": "arguments columns errors files json_decoding judged output sources threads",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",
     "ranking": "documents errors judged matching options sources threads",
     "answers": "documents errors judged output registry",
     "measures": "answers errors judged registry spans verdicts",
     "stats": "judged",
-    "scores": "arguments errors files json_decoding judged measures options output registry stats",
+    "scores": "arguments columns errors files json_decoding judged measures options output registry stats",
     "analysis": "answers arguments documents errors judged labels matching measures options output ranking registry"
     " scores sources stats threads verdicts",
-    "evaluation": "analysis answers arguments documents errors files judged labels matching options output ranking"
-    " registry scores sources spans",
+    "evaluation": "analysis answers arguments columns documents errors files judged labels matching options output"
+    " ranking registry scores sources spans",
     "comparison": "arguments errors files judged options output registry scores stats",
     "plots": "analysis comparison errors measures options output registry scores",
     "report": "analysis answers arguments comparison documents errors judged labels matching measures output plots"
@@ -68,10 +69,11 @@ MAY_IMPORT = {
     "components": "answers arguments documents errors evaluation judged judges labels matching measures output scores"
     " sources",
     "integrations": "components",
-    "engines": "arguments documents errors evaluation files judged matching options output registry scores sources",
+    "engines": "arguments columns documents errors evaluation files judged matching options output registry scores"
+    " sources",
     "demo": "",
-    "cli": "analysis answers arguments comparison conversion demo engines errors evaluation files gating judges labels"
-    " matching measures options output plots registry report scores sources",
+    "cli": "analysis answers arguments columns comparison conversion demo engines errors evaluation files gating judges"
+    " labels matching measures options output plots registry report scores sources",
     "__init__": "",
     "__main__": "cli",
 }

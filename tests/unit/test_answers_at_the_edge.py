@@ -125,7 +125,7 @@ def test_unscored_answers_are_not_a_finding_if_measures_are_named() -> None:
 def test_the_error_for_a_missing_part_names_its_fields_even_with_an_ambiguous_measure(
     record: Any, measures: str, fields: str
 ) -> None:
-    with pytest.raises(KaratError, match=f"no line has the fields {fields}"):
+    with pytest.raises(KaratError, match=f"no fields {fields}"):
         evaluate_results([record], measures)
 
 

@@ -80,7 +80,7 @@ def test_ground_truth_is_not_needed_and_fields_are_known_by_their_usual_names() 
 def test_a_query_may_lack_an_answer_but_not_all_of_them() -> None:
     first, second = read_responses([{"query": "q1", "answer": "Yes."}, {"query": "q2", "answer": None}]).responses
     assert (len(first.sentences), second.answer, second.sentences) == (1, "", ())
-    with pytest.raises(KaratError, match="no line has a field 'answer'"):
+    with pytest.raises(KaratError, match="no field 'answer'"):
         read_responses([{"query": "q1", "retrieved": ["Gold is soft."]}])
 
 

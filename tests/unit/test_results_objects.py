@@ -100,7 +100,7 @@ class Lazy:
 
 
 def test_properties_are_read_only_if_their_names_are_given() -> None:
-    with pytest.raises(KaratError, match=r"no line has a field 'retrieved'\. The fields are query, truth\."):
+    with pytest.raises(KaratError, match=r"no field 'retrieved'; the fields are 'query', 'truth'\."):
         evaluate_results([Lazy()], "RR")
     assert evaluate_results([Lazy()], "RR", fields={"retrieved": "found"})["RR"] == 1
     with pytest.raises(KaratError, match=r"the results\[0\]: the attribute 'broken' cannot be read: the index is down"):
@@ -122,7 +122,7 @@ NOWHERE = "inner.texts inner.text.upper inner.items.1 inner.items.x inner.items.
 @pytest.mark.parametrize("path", NOWHERE.split())
 def test_a_path_that_leads_nowhere_is_a_missing_field(path: str) -> None:
     record = {"query": "q", "truth": ["a"], "inner": Inner(), "none": None}
-    with pytest.raises(KaratError, match=f"no line has a field '{path}'"):
+    with pytest.raises(KaratError, match=f"no field '{path}'; "):
         evaluate_results([record], "RR", fields={"retrieved": path})
 
 
@@ -131,7 +131,7 @@ def test_all_missing_fields_are_named_in_one_error() -> None:
     with pytest.raises(KaratError) as raised:
         evaluate_results(records, "RR")
     assert str(raised.value).startswith(
-        "the results: no line has the fields 'query' and 'retrieved'. The fields are id, truth, found, x. If they have"
+        "the results: no fields 'query' and 'retrieved'; the fields are 'id', 'truth', 'found', 'x'. If they have"
         " other names, use --field query=id --field retrieved=found.docs"
         ' (in Python fields={"query": "id", "retrieved": "found.docs"}).'
     )

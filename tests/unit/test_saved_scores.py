@@ -134,7 +134,7 @@ def test_the_only_measure_of_a_pipe_is_shown_by_a_diff(tmp_path: Path) -> None:
         (CONTENTS["arrow stream"][:-9], "the Arrow data is damaged or cut short"),
         (b"PK\x03\x04" + bytes(30), "this file is a ZIP archive"),
         (b"query,RR\nq1,\xff\n", "saved:2: b'.xff' is not UTF-8"),
-        (b"q1 Q0 a 1 2.5 x\n", "no column contains query ids"),
+        (b"q1 Q0 a 1 2.5 x\n", "no column 'query'; the columns are"),
     ],
     ids=[
         "empty", "blank", "empty gzip", "cut gzip", "gzip in gzip", "cut JSON", "cut JSON lines", "cut CSV",

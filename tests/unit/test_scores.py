@@ -275,7 +275,7 @@ def test_findings_are_available_as_data(scores: Scores) -> None:
     ("name", "content", "complaint"),
     [
         ("a.json", "{", "a.json: not JSON: .* at column 2"),
-        ("a.json", "[]", "no column contains query ids"),
+        ("a.json", "[]", "no column 'query'; the columns are"),
         ("a.json", "3", "scores cannot be read"),
         ("a.json", '{"runs": {"bm25": {}}}', "'means' is missing"),
         ("a.json", '{"runs": {}}', "no column contains scores"),

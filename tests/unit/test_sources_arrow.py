@@ -367,7 +367,7 @@ def test_answers_and_results_are_read_from_tables(suffix: str, tmp_path: Path) -
     columns = {"query": ["q1", "q2"], "truth": [["a"], ["b"]], "retrieved": [["x", "a"], ["b"]]}
     results = write(pa.table(columns), tmp_path / f"results.{suffix}")
     assert karat.evaluate_results(results, "RR").values["RR"].tolist() == [0.5, 1.0]
-    with pytest.raises(KaratError, match=rf"results\.{suffix}, row 0: .*no field"):
+    with pytest.raises(KaratError, match=rf"results\.{suffix}, row 0: .*no column 'gold_answers'"):
         karat.evaluate_answers(results, predicted, "EM")
     results.write_bytes(results.read_bytes()[:-30])
     with suppress(KaratError):

@@ -2,9 +2,10 @@
 
 import pytest
 
+from karat.columns import ColumnRole, GivenNames, IfPresent, choose, names_present
+from karat.columns.spellings import find_column, is_spelling
 from karat.errors import KaratError
-from karat.sources.columns import IfPresent, columns_to_read
-from karat.sources.spellings import find_column, is_spelling
+from karat.sources.columns import columns_to_read
 
 
 @pytest.mark.parametrize(
@@ -63,12 +64,30 @@ def test_a_note_says_that_ranks_are_the_order() -> None:
 
 
 def test_a_name_for_any_file_is_used_where_it_is_present_and_a_note_says_where_it_is_not() -> None:
-    given = {"doc": IfPresent("url"), "grade": IfPresent("stars")}
-    with_it = columns_to_read(["query", "url", "doc_id", "score"], "score", given, "a")
-    without = columns_to_read(["query", "doc", "score"], "score", given, "b")
-    assert (with_it.doc, with_it.note("a")) == ("url", ())
-    assert without.doc == "doc"
-    assert without.note("b") == ("b: the column 'url' was not found, so the usual names of columns are used",)
+    given: GivenNames = {"doc": IfPresent("url"), "query": "qid"}
+    assert names_present(given, ["qid", "url"].__contains__, "a") == ({"doc": "url", "query": "qid"}, ())
+    assert names_present(given, ["doc"].__contains__, "b") == (
+        {"query": "qid"},
+        ("b: the column 'url' was not found, so the usual names of columns are used",),
+    )
+
+
+def test_a_column_cannot_be_given_for_two_roles() -> None:
+    with pytest.raises(KaratError, match="f: the column 'id' is given for both query and doc"):
+        columns_to_read(["id", "score"], "score", {"query": "id", "doc": "id"}, "f")
+
+
+def test_of_two_columns_with_one_name_none_is_read() -> None:
+    with pytest.raises(KaratError, match="f: more than one column 'doc'"):
+        columns_to_read(["query", "doc", "doc", "score"], "score", None, "f")
+
+
+def test_the_content_of_a_column_can_decide_between_usual_names() -> None:
+    roles = [ColumnRole("query", "record_query"), ColumnRole("answer", "answer", required=False)]
+    found = choose(["id", "question", "reply"], roles, None, "f", "field", fits=lambda _, name: name != "id")
+    assert found.columns == {"query": "question", "answer": "reply"}
+    assert found.note("f") == ("f: query is read from the field 'question' and answer from 'reply'",)
+    assert found.without(["answer"]).columns == {"query": "question"}
 
 
 def test_a_name_that_was_given_for_this_file_must_be_there() -> None:

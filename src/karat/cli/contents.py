@@ -20,6 +20,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from karat.columns.spellings import SPELLINGS, is_spelling
 from karat.files.input_file import InputFile
 from karat.files.part_files import DESCRIPTION
 from karat.scores.exports import METADATA
@@ -29,7 +30,6 @@ from karat.sources.data_sets import named_data_set
 from karat.sources.elasticsearch import elasticsearch_content
 from karat.sources.result_fields import are_results, names_by_field
 from karat.sources.samples import Sample, sample
-from karat.sources.spellings import ALIASES, is_spelling
 
 Content = Literal["documents", "results", "scores", "documents or scores", "verdicts", "records", "nothing"]
 """`records` have fields of unknown names."""
@@ -38,7 +38,7 @@ _SAVED = ({"name", "means"}, {"means", "queries"}, {"runs"})  # keys of the JSON
 _VERDICT_RECORDS = ("file", "item", "verdict", "task", "call")
 _LABEL = {"query", "task", "item", "label"}
 _MEANS = {"run", "system", "measure"}
-_RETRIEVED_ONLY = {"retrieved", *ALIASES["retrieved"]} - {"documents", "docs"}
+_RETRIEVED_ONLY = {*SPELLINGS["retrieved"][0]} - {"documents", "docs"}
 
 
 def is_saved_scores(file: InputFile, given: str | None = None) -> bool:

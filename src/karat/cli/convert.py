@@ -57,6 +57,7 @@ def command(
     """Convert a run, ground truth, answers, results or texts to another file format."""
     from karat.cli.inputs import parse_inputs
     from karat.cli.terminal import print_data, print_error, print_text
+    from karat.columns import plain_names
     from karat.conversion import Conversion, target_of
     from karat.errors import printable
     from karat.output.progress import progress_bar
@@ -69,7 +70,7 @@ def command(
     written_to = target_of("standard output" if to_output else target, output_format, emit if to_output else None)
     inputs = parse_inputs(formats, columns, split)
     input_format = next(iter(inputs.formats.values()), None)
-    names = {role: str(name) for of_side in inputs.columns.values() for role, name in of_side.items()}
+    names = {role: name for given in inputs.columns.values() for role, name in plain_names(given).items()}
     conversion = Conversion(kind["as"], names, _by_name(fields), input_format, split, tag)
     with progress_bar("bytes") as progress:
         converted = conversion.apply(source, written_to, progress)

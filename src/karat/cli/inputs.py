@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from karat.columns import GivenNames, IfPresent, plain_names
+from karat.columns.spellings import Role
 from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import check_format
-from karat.sources.columns import IfPresent
 from karat.sources.files import DescribedFile
-from karat.sources.spellings import Role
 
 Side = Literal["truth", "run", "queries", "corpus"]
 _PAIRS: tuple[Side, ...] = ("truth", "run")
@@ -25,11 +25,11 @@ _ROLES: dict[Side, tuple[Role | Literal["id", "text", "title"], ...]] = {
 class Inputs:
     """The formats of files, the names of their columns by role, and the split of a BEIR data set.
 
-    The name of a column that is given for ground truth and runs is an `IfPresent`: only one of them needs to have it.
+    A column that is given for ground truth and runs together is `IfPresent`: only one of them needs to have it.
     """
 
     formats: Mapping[Side, str] = field(default_factory=dict)
-    columns: Mapping[Side, Mapping[str, str]] = field(default_factory=dict)
+    columns: Mapping[Side, GivenNames] = field(default_factory=dict)
     split: str | None = None
 
     @property
@@ -41,7 +41,7 @@ class Inputs:
     def for_any_file(self) -> Iterator[tuple[str, str]]:
         """The role and the name of each column that is given for ground truth and runs together."""
         pairs = ((role, name) for names in self.columns.values() for role, name in names.items())
-        return iter(dict.fromkeys((role, name) for role, name in pairs if isinstance(name, IfPresent)))
+        return iter(dict.fromkeys((role, name.name) for role, name in pairs if isinstance(name, IfPresent)))
 
     def texts(self, side: Literal["queries", "corpus"], given: Sequence[str]) -> list[DescribedFile]:
         """The files of `--queries` and `--corpus`, each `FILE` or `FILE:COLUMN`."""
@@ -61,7 +61,7 @@ def check_texts(files: Sequence[DescribedFile], content: Literal["queries", "cor
         from karat.sources.kinds import check_text_file
         from karat.sources.text_files import TextFile
 
-        columns = each.columns or {}
+        columns = plain_names(each.columns)
         check_text_file(TextFile.of(each.file, each.format, columns.get("text"), content), content, columns)
 
 
@@ -85,13 +85,13 @@ def parse_formats(given: Sequence[str]) -> dict[Side, str]:
     return found
 
 
-def parse_columns(given: Sequence[str]) -> dict[Side, dict[str, str]]:
+def parse_columns(given: Sequence[str]) -> dict[Side, dict[str, str | IfPresent]]:
     """The names of columns by role, from texts such as `doc=docno` and `truth.doc=docno`.
 
     >>> parse_columns(["truth.grade=label", "doc=docno"])
-    {'truth': {'grade': 'label', 'doc': 'docno'}, 'run': {'doc': 'docno'}}
+    {'truth': {'grade': 'label', 'doc': IfPresent(name='docno')}, 'run': {'doc': IfPresent(name='docno')}}
     """
-    found: dict[Side, dict[str, str]] = {}
+    found: dict[Side, dict[str, str | IfPresent]] = {}
     for text in given:
         what, equals, name = (part.strip() for part in text.partition("="))
         side, dot, role = what.rpartition(".")
@@ -104,7 +104,8 @@ def parse_columns(given: Sequence[str]) -> dict[Side, dict[str, str]]:
             hint = f"{did_you_mean(role, known)} Columns are {enumeration(list(known), 'or')}.".strip()
             raise KaratError(f"{shown(role)} is not a column of the {side or 'ground truth or of runs'}", hint=hint)
         for each in sides:
-            if found.setdefault(each, {}).setdefault(role, name if dot else IfPresent(name)) != name:
+            column = name if dot else IfPresent(name)
+            if found.setdefault(each, {}).setdefault(role, column) not in (name, IfPresent(name)):
                 raise KaratError(f"--column {what} is given twice", hint="Keep one of them.")
     return found
 

@@ -15,6 +15,7 @@ from karat.cli.files import OneOfSeveral, split_system
 from karat.cli.inputs import Inputs, Side, parse_fields
 from karat.cli.label_options import LabelOptions
 from karat.cli.models import with_findings, with_static_model
+from karat.columns import absence, plain_names
 from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.files.input_file import InputFile
@@ -29,7 +30,6 @@ from karat.scores.finding import hint_about_documents
 from karat.scores.loading import read_scores
 from karat.sources import read_truth
 from karat.sources.beir import is_data_set, qrels_of_split
-from karat.sources.columns import IfPresent
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import DescribedFile
 from karat.sources.run_files import name_of_file, run_names
@@ -98,7 +98,10 @@ class SystemFiles:
         sides: list[Side] = ["truth" if at == 0 else "run" for at in range(len(paths))]
         contents = [
             content_of(
-                self.opened[path], inputs.formats.get(side), self.fields, inputs.columns.get(side, {}).get("doc")
+                self.opened[path],
+                inputs.formats.get(side),
+                self.fields,
+                plain_names(inputs.columns.get(side)).get("doc"),
             )
             for path, side in zip(paths, sides, strict=True)
         ]
@@ -178,18 +181,18 @@ class SystemFiles:
                 hint = f"{did_you_mean(name, listed)} {columns}".strip()
                 raise KaratError(f"no file has a column {shown(name)}", place="--column", hint=hint or None)
 
-    def _fields_of(self, path: str) -> dict[str, str]:
-        """The names of fields for a results file; those that only other files have are not required of it."""
-        if not self.fields:
-            return {}
-        having = {
-            name: {each for each in self.files if name.partition(".")[0] in sample(self.opened[each]).names}
-            for name in self.fields.values()
-        }
-        return {
-            field: IfPresent(name) if having[name] and path not in having[name] else name
-            for field, name in self.fields.items()
-        }
+    def _fields_of(self, path: str) -> tuple[dict[str, str], list[Finding]]:
+        """The names of fields for a results file, without those that only other files have, and notes on these."""
+        names = {each: sample(self.opened[each]).names for each in self.files} if self.fields else {}
+        fields: dict[str, str] = {}
+        notes = []
+        for role, name in self.fields.items():
+            having = {each for each, of_file in names.items() if name.partition(".")[0] in of_file}
+            if path in having or not having:
+                fields[role] = name
+            else:
+                notes.append(Finding("reading", f"{self.opened[path].name}: {absence(name, 'field')}", 0))
+        return fields, notes
 
     def name(self, given: str) -> str:
         """The name of a system that is given by this name, by its file, or as `FILE:NAME`."""
@@ -238,15 +241,17 @@ class SystemFiles:
             what = "--corpus is for ground truth and runs of ids; results contain their texts"
             require(not self.evaluation.corpus, what, "Leave it out.", place=self.first.name)
             for name, path in new.items():
-                scores[name] = evaluate_results(
+                fields, notes = self._fields_of(path)
+                evaluated_results = evaluate_results(
                     self.opened[path],
                     names or None,
-                    fields=self._fields_of(path),
+                    fields=fields,
                     results_format=self.evaluation.inputs.formats.get("truth"),
                     name=name,
                     **self.evaluation.labels.arguments,
                     **self.options,
                 )
+                scores[name] = replace(evaluated_results, findings=(*notes, *evaluated_results.findings))
             scores = with_findings(scores, findings)
         else:
             option = self.evaluation.field_option

@@ -6,6 +6,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from functools import partial
 from typing import Any
 
+from karat.columns.spellings import SPELLINGS, find_column
 from karat.conversion.kinds import names_in, other_fields
 from karat.conversion.record_files import Record, Records, fields_of, write_object, write_records, write_without_header
 from karat.conversion.targets import Target
@@ -15,7 +16,6 @@ from karat.files.names import Format
 from karat.sources.answers import GoldAnswers, read_gold_answers
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import records_from_list
-from karat.sources.spellings import ALIASES, find_column
 from karat.sources.text_files import TextFile
 
 _HINT = 'Each record is an object: {"query": "q1", "truth": [...], "retrieved": [...]}.'
@@ -29,9 +29,9 @@ def write_answers(
     if isinstance(source, InputFile) and form is not None:
         names = names_in(source, form)
         # Without gold answers, these are predicted answers.
-        usual = ("gold_answers", *ALIASES["gold_answers"], "answer", *ALIASES["answer"])
+        usual = (*SPELLINGS["gold_answers"][0], *SPELLINGS["answer"][0])
         answers = next((name for name in usual if name in names), None)
-        if answers in ALIASES["answer"] and find_column(names, "query"):
+        if answers in SPELLINGS["answer"][0][1:] and find_column(names, "query"):
             fields = {"gold_answers": answers, **(fields or {})}
         golds = read_gold_answers(source, fields)
         others = [name for name in other_fields(names) if name not in (answers, *(fields or {}).values())]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from karat.analysis.label_agreement import LabelAgreement, TaskAgreement, ValueAgreement, agreement_by_task
+from karat.columns import GivenNames
 from karat.errors import KaratError, plural, require, shown
 from karat.evaluation import evaluate_runs
 from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
@@ -37,8 +38,8 @@ def label_agreement(
     runs: Any = None,
     measures: Measures | None = None,
     *,
-    truth_columns: Mapping[str, str] | None = None,
-    run_columns: Mapping[str, str] | None = None,
+    truth_columns: GivenNames | None = None,
+    run_columns: GivenNames | None = None,
     truth_format: str | None = None,
     run_format: str | None = None,
     split: str | None = None,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.arguments import check_mapping, check_text
+from karat.columns import GivenNames
 from karat.errors import first_few, plural, require, shown
 from karat.evaluation.corpus import CorpusMatcher, check_corpus, with_corpus
 from karat.files.names import check_format
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 class ReadingOptions(NamedTuple):
     """What the caller says about ground truth and runs."""
 
-    truth_columns: Mapping[str, str] | None = None
-    run_columns: Mapping[str, str] | None = None
+    truth_columns: GivenNames | None = None
+    run_columns: GivenNames | None = None
     truth_format: str | None = None
     run_format: str | None = None
     split: str | None = None

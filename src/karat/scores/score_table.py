@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from karat.columns import missing_columns
+from karat.columns.spellings import SPELLINGS, find_column
 from karat.errors import KaratError, Place, enumeration, require, shown
 from karat.judged import Floats
 from karat.scores.bounds import Bounds
@@ -22,9 +24,6 @@ from karat.scores.fingerprint import Fingerprint
 from karat.scores.sample_variance import SampleVariance
 from karat.scores.scores import Scores
 
-# The names that a column of query ids may have; the first one that a file has is read.
-_QUERY_COLUMNS = ("query", "query_id", "qid", "question_id", "id", "question", "user_input", "input", "prompt")
-_RUN_COLUMNS = ("run", "system")
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how pandas writes the row numbers of a data frame
 _NULLS = ("", "nan", "na", "n/a", "null", "none")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -44,7 +43,7 @@ class ScoreTable:
     def systems(self) -> dict[str, Scores]:
         """The scores of each system by its name, which is empty if the file does not name it."""
         names = [name for name in self.columns if name not in self.saved_measures]
-        query, run = query_column(names), _first_of(_RUN_COLUMNS, names)
+        query, run = query_column(names), find_column(names, "system")
         if query is None:
             raise self._without_queries(run)
         queries = self._texts(query)
@@ -132,9 +131,9 @@ class ScoreTable:
         if run is not None:
             hint = "Save the values of every query: with --per-query on the command line, with `save` in Python."
             return KaratError("this is a table of means, without a column of query ids", place=self.place, hint=hint)
-        names = ", ".join(map(shown, self.columns)) or "missing"
-        hint = f"Rename the column of query ids to query; {enumeration(_QUERY_COLUMNS[1:], 'and')} are read too."
-        return KaratError(f"no column contains query ids: the columns are {names}", place=self.place, hint=hint)
+        others = enumeration(SPELLINGS["record_query"][0][1:], "and")
+        hint = f"Rename the column of query ids to query; {others} are read too."
+        return missing_columns(["query"], list(self.columns), self.place, hint=hint)
 
     def _texts(self, name: str) -> list[str]:
         """A column of ids or names."""
@@ -184,7 +183,7 @@ def query_column(names: Iterable[str]) -> str | None:
     >>> query_column(["answer", "Query-ID", "latency"])
     'Query-ID'
     """
-    return _first_of(_QUERY_COLUMNS, names)
+    return find_column(names, "record_query")
 
 
 def column_values(column: Any, place: Place | str, is_measure: bool) -> Sequence[object]:
@@ -203,12 +202,6 @@ def column_values(column: Any, place: Place | str, is_measure: bool) -> Sequence
     if is_text or is_number or pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return list(column.to_pylist())
     return [[str(kind)]] * len(column)
-
-
-def _first_of(wanted: Sequence[str], names: Iterable[str]) -> str | None:
-    """The column with the first of the wanted names, in any case, with hyphens or blanks for underscores."""
-    present = {re.sub("[- ]", "_", name.strip().casefold()): name for name in reversed(list(names))}
-    return next((present[name] for name in wanted if name in present), None)
 
 
 def _plain_numbers(values: Sequence[Any]) -> Floats | None:

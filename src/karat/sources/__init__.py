@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from karat.columns import GivenNames, plain_names
 from karat.documents.key import Key
 from karat.errors import KaratError, list_hint, require, shown
 from karat.files.input_file import InputFile, Progress, is_file
@@ -16,7 +17,10 @@ from karat.sources.files import DescribedFile, Reading, open_file
 from karat.sources.json_lists import records_by_query
 from karat.sources.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.sources.objects import adapted, read_object
-from karat.sources.tables import ByQuery, TableRun, truth_from_rows, truth_from_table
+from karat.sources.tables import ByQuery, Number, TableRun, truth_from_rows, truth_from_table
+
+if TYPE_CHECKING:
+    from karat.sources.frames import Frame
 
 __all__ = ["Run", "Truth", "read_run", "read_truth", "require_truth", "run_from_lists", "truth_from_lists"]
 
@@ -35,7 +39,7 @@ _BY_ID = Key()
 def read_truth(
     source: Any,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: GivenNames | None = None,
     format: str | None = None,  # noqa: A002
     split: str | None = None,
     key: Key = _BY_ID,
@@ -65,7 +69,7 @@ def read_truth(
             check_matched_by_id(key, "a table", file.name, gold=True)
             truth = truth_from_table(content, key)
         truth = replace(truth, notes=(*notes, *truth.notes))
-    elif found := records_by_query(source, "grade", columns, name) or read_object(source, "grade", columns, name):
+    elif found := _of_object(source, "grade", columns, name):
         if isinstance(found, ByQuery):
             truth = _truth_by_query(found, key, name)
         else:
@@ -92,7 +96,7 @@ def read_run(
     source: Any,
     truth: Truth,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: GivenNames | None = None,
     format: str | None = None,  # noqa: A002
     key: Key = _BY_ID,
     progress: Progress | None = None,
@@ -111,7 +115,7 @@ def read_run(
             return _run_by_query(replace(content, notes=(*notes, *content.notes)), key, file.name)
         check_matched_by_id(key, "a table", file.name)
         return TableRun(content, progress, notes)
-    if found := records_by_query(source, "score", columns, name) or read_object(source, "score", columns, name):
+    if found := _of_object(source, "score", columns, name):
         if isinstance(found, ByQuery):
             return _run_by_query(found, key, name)
         check_matched_by_id(key, "a table", name)
@@ -123,6 +127,12 @@ def read_run(
         _reject_columns(columns, "run_columns")
         return run_from_lists(source, truth, key, name)
     raise KaratError(f"{shown(source)} is not a run", hint=_collect_hint(source) + _RUN_HINT)
+
+
+def _of_object(source: Any, number: Number, columns: GivenNames | None, name: str) -> Frame | ByQuery | None:
+    """The documents in a data frame, in rows or in records with lists of documents; None for anything else."""
+    given = plain_names(columns)
+    return records_by_query(source, number, given, name) or read_object(source, number, given, name)
 
 
 def _truth_by_query(content: ByQuery, key: Key, name: str) -> Truth:
@@ -146,7 +156,7 @@ def run_from_lists(lists: Sequence[Any], truth: Truth, key: Key, name: str) -> R
     return run_from_mapping(mapping_from_lists(lists, truth.queries, name), key, name)
 
 
-def _reject_columns(columns: Mapping[str, str] | None, option: str) -> None:
+def _reject_columns(columns: GivenNames | None, option: str) -> None:
     what = f"{option} is for files, data frames and rows with names only"
     require(not columns, what, "Leave it out.")
 

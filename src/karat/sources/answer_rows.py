@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from itertools import chain
 from typing import Any
 
+from karat.columns import Choice, ColumnRole, Noun, choose
+from karat.columns.spellings import find_column
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, Place, list_hint, plural, shown
@@ -15,37 +18,34 @@ from karat.files.input_file import InputFile, is_file
 from karat.files.names import Format, is_arrow
 from karat.json_decoding import decode_json
 from karat.sources.attributes import field_names_of
-from karat.sources.columns import Guess, Noun, guesses_note
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
+from karat.sources.objects import MOST_FIELDS
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import (
     ListsAsText,
     Record,
-    field_names,
     field_value,
     is_single_json_value,
     objects_from_json_lines,
     records_from_list,
     rename_hint,
 )
-from karat.sources.spellings import ALIASES, with_plain_name
 
 AnswerRows = Iterator[tuple[str, str, Any]]
 """For each answer: its location (for errors), the id of its question, and the answer as given."""
 
-# The default names of the fields: the first name that any record has is used. In a file of gold answers, their field
-# may also be named answer.
-_DEFAULT_NAMES = {field: (field, *ALIASES[field]) for field in ("query", "gold_answers", "answer")}
-_DEFAULT_NAMES["gold_answers"] += ("answer",)
+# In a file of gold answers, their field may also be named answer.
+_ROLES = {
+    "gold_answers": (ColumnRole("query", "record_query"), ColumnRole("gold_answers", "only_gold_answers", ("answer",))),
+    "answer": (ColumnRole("query", "record_query"), ColumnRole("answer", "answer")),
+}
 HINT = {
     "gold_answers": 'Gold answers are {query: "answer"} or {query: ["one", "or another"]}: a mapping, JSON, or lines of'
     ' {"query": "...", "gold_answers": [...]}; or a table with the columns query and answer.',
     "answer": 'Predicted answers are {query: "answer"}: a mapping, JSON, or lines of {"query": "...", "answer": "..."};'
     " or a table with the columns query and answer.",
 }
-_MAX_LISTED = 20  # field names listed in a message
-
 _PAIR = "Pass pairs of a question and its answer as a dictionary: dict(pairs)."
 
 
@@ -62,41 +62,41 @@ class AnswerFields:
     notes: list[str] = dataclass_field(default_factory=list)
     lists_as_text: ListsAsText = dataclass_field(default_factory=ListsAsText)
 
-    def names(self, field: str) -> Sequence[str]:
-        """The names that a field may have."""
-        given = field_names(self.given)
-        return (given[field],) if self.given and field in self.given else _DEFAULT_NAMES[field]
+    @property
+    def roles(self) -> tuple[ColumnRole, ...]:
+        """The question and the answer."""
+        return _ROLES[self.field]
 
-    def used_names(self, records: Sequence[Record], place: Place | str) -> list[str]:
-        """The names of the question and of the answer: the first ones that any record has."""
-        return [self.fitting(records, field, place)[0] for field in ("query", self.field)]
-
-    def note_guesses(self, records: Sequence[Record], noun: Noun) -> None:
-        """Note which names are not karat's own, and were not given."""
-        guesses = []
-        for field in ("query", self.field):
-            name, *others = self.fitting(records, field, "")
-            if name not in (field, "answer") and field not in (self.given or {}):
-                guesses.append(Guess(field, name, tuple(others)))
-        if guesses:
-            self.notes[:] = dict.fromkeys([*self.notes, f"{self.source}: {guesses_note(guesses, noun)}"])
-
-    def fitting(self, records: Sequence[Record], field: str, place: Place | str) -> list[str]:
-        """The names of a field that any record has; `where` is the place of the first record."""
-        names = self.names(field)
+    def choose(self, records: Sequence[Record], place: Place | str, noun: Noun = "field") -> Choice:
+        """The names of the question and of the answer: those that have a value in any record, or else in the first."""
         present = [name for name in dict.fromkeys(chain.from_iterable(records)) if isinstance(name, str)]
-        if len(names) > 1:
-            names = [with_plain_name(name, present) or name for name in names]
-        possible = [name for name in names if name in present or name.partition(".")[0] in present]
-        if found := [name for name in possible if any(field_value(record, name) is not None for record in records)]:
-            return list(dict.fromkeys(found))
-        record = records[0]
-        if any(name in record for name in names):
-            return [next(name for name in names if name in record)]
-        listed = ", ".join(name if isinstance(name, str) else shown(name) for name in list(record)[:_MAX_LISTED])
-        what = f"no field {shown(names[0])}" if len(names) == 1 else f"no field for the {field}"
-        hint = f"The fields are {listed or 'none'}. If it has another name, use {rename_hint({field: '...'})}"
-        raise KaratError(what, place=place, hint=hint)
+
+        def has_value(name: str) -> bool:
+            return any(field_value(record, name) is not None for record in records)
+
+        with suppress(KaratError):
+            return choose(
+                present, self.roles, self.given, place, noun, fits=lambda _, name: has_value(name), has=has_value
+            )
+        first = [name for name in records[0] if isinstance(name, str)]
+        return choose(
+            first,
+            self.roles,
+            self.given,
+            place,
+            noun,
+            has=lambda name: name in first or has_value(name),
+            hint=_rename,
+        )
+
+    def note_guesses(self, choice: Choice) -> None:
+        """Note which names are not karat's own, and were not given."""
+        self.notes[:] = dict.fromkeys([*self.notes, *choice.note(self.source)])
+
+
+def _rename(missing: Sequence[str]) -> str:
+    other = "it has another name" if len(missing) == 1 else "they have other names"
+    return f"If {other}, use {rename_hint(dict.fromkeys(missing, '...'))}"
 
 
 def source_name(source: Any, name: str) -> str:
@@ -110,8 +110,7 @@ def plain_answers(source: InputFile, fields: AnswerFields) -> dict[str, Any] | N
     Gold answers may also be lists of texts. None for all other files: these are read row by row, which gives the same
     answers, but takes several times as long.
     """
-    names = [name for each in ("query", fields.field) for name in fields.names(each)]
-    if detect(source) != "jsonl" or any("." in name for name in names):
+    if detect(source) != "jsonl" or any("." in name for name in (fields.given or {}).values()):
         return None
     found = _plain_answers(source, fields)
     if found is None:
@@ -126,9 +125,10 @@ def _plain_answers(source: InputFile, fields: AnswerFields) -> dict[str, Any] | 
     read = 0
     try:
         for _, objects in objects_from_json_lines(source, HINT[field]):
-            in_block = fields.used_names(objects, "")
+            choice = fields.choose(objects, "")
+            in_block = [choice.columns[role.name] for role in fields.roles]
             if not used:
-                fields.note_guesses(objects, "field")
+                fields.note_guesses(choice)
             used, read = used or in_block, read + len(objects)
             queries: list[Any] = [each.get(used[0]) for each in objects]
             values = [each.get(used[1]) for each in objects]
@@ -235,8 +235,9 @@ def _answers_of_records(records: Iterable[tuple[str, Record]], fields: AnswerFie
     if not all_records:
         return
     only_records = [record for _, record in all_records]
-    query_name, answer_name = fields.used_names(only_records, all_records[0][0])
-    fields.note_guesses(only_records, noun)
+    choice = fields.choose(only_records, all_records[0][0], noun)
+    fields.note_guesses(choice)
+    query_name, answer_name = (choice.columns[role.name] for role in fields.roles)
     for place, record in all_records:
         query = field_value(record, query_name)
         if query is None:
@@ -273,9 +274,14 @@ def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) 
         fields.notes[:] = [frame.note(name)]
         return _from_records(((f"{name}, row {at}", each) for at, each in enumerate(frame.records)), fields)
     # An object may be the record of a single question instead of a mapping of questions to answers.
-    names = {each: fields.names(each) for each in ("query", fields.field)}
-    present = {each: any(_has(value, known) for known in names[each]) for each in names}
-    if all(present.values()) or any(present[each] and len(names[each]) == 1 for each in names):
+    given = fields.given or {}
+    is_given = [_has(value, given[role.name]) for role in fields.roles if role.name in given]
+    is_usual = [
+        len(value) <= MOST_FIELDS and find_column(value, role.spelling) is not None
+        for role in fields.roles
+        if role.name not in given
+    ]
+    if any(is_given) or all((*is_given, *is_usual)):
         return _from_records([(name, value)], fields)
     return _from_object(value, fields)
 

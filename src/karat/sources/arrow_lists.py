@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
+from karat.columns import Guess, check_unique
+from karat.columns.spellings import find_column
 from karat.errors import KaratError, Place, shown
-from karat.sources.columns import Guess, IfPresent, ReadColumns, check_unique, checked_columns, columns_to_read
+from karat.sources.columns import ReadColumns, columns_with_lists
 from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import ObjectSource
-from karat.sources.spellings import ALIASES, find_column
 from karat.sources.tables import ByQuery, Number
 
 
-class ListColumns(NamedTuple):
+@dataclass(frozen=True)
+class ListColumns(ReadColumns):
     """The columns of the query, of the lists of documents, and of the lists of their numbers, if there is one."""
 
-    query: str
-    doc: str
-    number: str | None
-    guessed: tuple[Guess, ...]
     has_maps: bool = False
     """whether fields of documents, such as their metadata, are maps"""
-
-    @property
-    def names(self) -> list[str]:
-        return [self.query, self.doc, *([self.number] if self.number else [])]
 
 
 def list_columns(
@@ -35,29 +30,21 @@ def list_columns(
 ) -> ListColumns | None:
     """The columns to read; None if the documents are not in lists."""
     lists = [field.name for field in schema if _is_list(field.type)]
-    names = checked_columns(given, number)
-    chosen = {role: name for role, name in names.items() if name in schema.names or not isinstance(name, IfPresent)}
-    doc = chosen.get("doc") or find_column(schema.names, "doc")
-    own = "truth" if number == "grade" else "retrieved"
-    if doc is None:
-        doc = next((name for name in (own, *ALIASES[own], *ALIASES["retrieved"]) if name in lists), None)
-    if doc is None or doc not in lists:
+    found = columns_with_lists(schema.names, lists, number, given, "column") if lists else None
+    if found is None:
         return None
-    query = chosen.get("query") or find_column(schema.names, "query", [doc])
-    if query is None or query not in schema.names:
-        columns_to_read([name for name in schema.names if name != query], number, given, place)  # raises the error
-        return None
-    of_number = chosen.get(number) or find_column([name for name in lists if name != doc], number)
+    is_given = number in (given or {})
+    of_number = (given or {}).get(number) or find_column([name for name in lists if name != found.doc], number)
     if of_number is not None and of_number not in lists:
-        what = f"the column {shown(doc)} contains lists, but {shown(of_number)} does not"
+        what = f"the column {shown(found.doc)} contains lists, but {shown(of_number)} does not"
         raise KaratError(what, place=place, hint="Each document of a list needs a number in a list of the same length.")
-    roles = (("query", query, "query"), ("doc", doc, "doc", "documents", own), (number, of_number or number, number))
-    guessed = [Guess(role, name, ()) for role, name, *usual in roles if name not in usual and role not in chosen]
-    kind = schema.field(doc).type
+    guessed = found.guessed
+    if of_number is not None:
+        check_unique([of_number], schema.names, place)
+        guessed += () if is_given or of_number == number else (Guess(number, of_number),)
+    kind = schema.field(found.doc).type
     has_maps = not pa.types.is_map(kind) and _has_maps(kind.value_type)
-    found = ListColumns(query, doc, of_number, tuple(guessed), has_maps)
-    check_unique(found.names, schema.names, place)
-    return found
+    return ListColumns(found.query, found.doc, of_number or "", guessed=guessed, has_maps=has_maps)
 
 
 def read_lists(
@@ -67,8 +54,7 @@ def read_lists(
     read = [(place, {**row, columns.doc: _documents(row, columns, place)}) for place, row in rows]
     places, objects = [place for place, _ in read], [row for _, row in read]
     source = ObjectSource(name, lambda _: [(range(len(objects)), objects)], places.__getitem__)
-    fields = ReadColumns(columns.query, columns.doc, "", guessed=columns.guessed)
-    return documents_by_query(source, number, fields)
+    return documents_by_query(source, number, columns)
 
 
 def _is_list(kind: pa.DataType) -> bool:

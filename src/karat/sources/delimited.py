@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from karat.columns.spellings import Role, is_spelling
 from karat.errors import KaratError, Place, enumeration, shown
 from karat.files.delimited_text import first_rows, likely_separator, parsed_rows, row_ends, row_error
 from karat.files.input_file import InputFile
 from karat.sources.columns import columns_to_read
 from karat.sources.headerless import assumed_names, column_numbers, is_number, is_trec
 from karat.sources.pair_checks import PairRules, hint_on_column
-from karat.sources.spellings import Role, is_spelling
 from karat.sources.tables import Number
 
 Delimited = Literal["csv", "tsv"]

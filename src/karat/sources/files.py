@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
+from karat.columns import GivenNames, IfPresent, Noun, names_present, plain_names
 from karat.errors import KaratError
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, Format, check_format, is_arrow
 from karat.files.part_files import files_of_table
-from karat.sources.columns import IfPresent
 from karat.sources.delimited import Delimited
 from karat.sources.formats import check_content, contradiction, detect
 from karat.sources.guessed_formats import FormatGuess, GuessedTable
@@ -21,7 +22,7 @@ class Reading:
     """How a source is to be read: what its numbers are, and what the caller says about it."""
 
     number: Number
-    columns: Mapping[str, str] | None = None
+    columns: GivenNames | None = None
     """the names of columns, by role: `{"doc": "docno"}`"""
     format: str | None = None
     """the format, if it is not to be detected"""
@@ -32,66 +33,84 @@ class DescribedFile:
     """A file, with its format and the names of its columns where they are known."""
 
     file: InputFile
-    columns: Mapping[str, str] | None = None
+    columns: GivenNames | None = None
     format: str | None = None
 
 
-Reader = Callable[[InputFile, Reading], PairTable | ByQuery]
+Names = Mapping[str, str] | None
+Reader = Callable[[InputFile, Number, Names], PairTable | ByQuery]
 
 
 def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | ByQuery, tuple[str, ...]]:
     """The content of a file, a table or a mapping of queries to their documents; and what its name got wrong."""
+    number = reading.number
     if reading.format is not None:
         given = check_format(reading.format)
-        check_content(file, given, reading.number)
-        return _READERS[given](file, reading), ()
-    found = detect(file, reading.number)
-    guess = FormatGuess(file, found, reading.number)
+        check_content(file, given, number)
+        columns, notes = names_for_file(file, given, reading.columns)
+        return _READERS[given](file, number, columns), notes
+    found = detect(file, number)
+    guess = FormatGuess(file, found, number)
     with guess.explained():
-        content = _READERS[found](file, reading)
+        columns, notes = names_for_file(file, found, reading.columns)
+        content = _READERS[found](file, number, columns)
     if not (is_arrow(found) or isinstance(content, ByQuery)):
         content = GuessedTable(content, guess)
-    return content, contradiction(file, found)
+    return content, (*contradiction(file, found), *notes)
 
 
-def _trec(file: InputFile, reading: Reading) -> PairTable:
+def names_for_file(file: InputFile, form: Format, given: GivenNames | None) -> tuple[Names, tuple[str, ...]]:
+    """The given names of columns that apply to a file, and notes on those that it does not have, and need not have."""
+    if not any(isinstance(name, IfPresent) for name in (given or {}).values()):
+        return plain_names(given), ()
+    from karat.sources.samples import sample
+
+    names = sample(file, form).names
+    if form in ("csv", "tsv"):  # columns may also be given by their numbers
+        names += tuple(str(at) for at in range(1, len(names) + 1))
+    noun: Noun = "field" if form in ("json", "jsonl") else "column"
+    columns, notes = names_present(given, names.__contains__, file.name, noun)
+    return columns, notes if names else ()  # a file without names needs no note
+
+
+def _trec(file: InputFile, number: Number, columns: Names) -> PairTable:
     from karat.sources.trec import TrecTable
 
-    if any(not isinstance(name, IfPresent) for name in (reading.columns or {}).values()):
+    if columns:
         raise KaratError("a TREC file has no names of columns", place=file.name, hint="Leave them out.")
-    return TrecTable(file, reading.number)
+    return TrecTable(file, number)
 
 
-def _delimited(file: InputFile, of_file: Delimited, reading: Reading) -> PairTable:
+def _delimited(form: Delimited, file: InputFile, number: Number, columns: Names) -> PairTable:
     from karat.sources.delimited_table import DelimitedTable
 
-    return DelimitedTable.of(file, of_file, reading.number, reading.columns)
+    return DelimitedTable.of(file, form, number, columns)
 
 
-def _arrow(file: InputFile, of_file: ArrowFormat, reading: Reading) -> PairTable | ByQuery:
+def _arrow(form: ArrowFormat, file: InputFile, number: Number, columns: Names) -> PairTable | ByQuery:
     from karat.sources.arrow_files import open_arrow
 
-    return open_arrow(file.name, files_of_table(file), of_file, reading.number, reading.columns)
+    return open_arrow(file.name, files_of_table(file), form, number, columns)
 
 
-def _json(file: InputFile, reading: Reading) -> PairTable | ByQuery:
+def _json(file: InputFile, number: Number, columns: Names) -> PairTable | ByQuery:
     from karat.sources.json_files import read_json
 
-    return read_json(file, reading.number, reading.columns)
+    return read_json(file, number, columns)
 
 
-def _json_lines(file: InputFile, reading: Reading) -> PairTable | ByQuery:
+def _json_lines(file: InputFile, number: Number, columns: Names) -> PairTable | ByQuery:
     from karat.sources.json_files import read_json_lines
 
-    return read_json_lines(file, reading.number, reading.columns)
+    return read_json_lines(file, number, columns)
 
 
 _READERS: dict[Format, Reader] = {
     "trec": _trec,
-    "csv": lambda file, reading: _delimited(file, "csv", reading),
-    "tsv": lambda file, reading: _delimited(file, "tsv", reading),
+    "csv": partial(_delimited, "csv"),
+    "tsv": partial(_delimited, "tsv"),
     "json": _json,
     "jsonl": _json_lines,
-    "parquet": lambda file, reading: _arrow(file, "parquet", reading),
-    "feather": lambda file, reading: _arrow(file, "feather", reading),
+    "parquet": partial(_arrow, "parquet"),
+    "feather": partial(_arrow, "feather"),
 }

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from karat.columns.spellings import Role
 from karat.errors import KaratError, plural, shown
-from karat.sources.columns import IfPresent
 from karat.sources.pair_checks import number_in
-from karat.sources.spellings import Role
 from karat.sources.tables import Number
 from karat.sources.trec_lines import has_width_of_trec
 
@@ -24,7 +23,7 @@ def assumed_names(rows: Rows, number: Number, given: Mapping[str, str] | None, p
     """Names for the columns of a file without a header: their numbers from 1, if the columns to read are `given`."""
     numbers = column_numbers(len(rows[0]))
     for name in (given or {}).values():
-        if name not in numbers and not isinstance(name, IfPresent):
+        if name not in numbers:
             what = f"the file has no header, and so no column {shown(name)}"
             raise KaratError(what, place=place, hint=_by_number_hint(number))
     chosen = {role for role, name in (given or {}).items() if name in numbers}

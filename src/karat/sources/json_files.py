@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from karat.columns.spellings import find_column
 from karat.errors import KaratError, Place, shown
 from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import decode_json
 from karat.sources.cbor import decode_cbor, is_cbor
-from karat.sources.columns import IfPresent, ReadColumns, columns_to_read, lists_to_read
+from karat.sources.columns import ReadColumns, columns_to_read, lists_to_read
 from karat.sources.elasticsearch import from_elasticsearch
 from karat.sources.json_frames import JsonFrame, frame_in_json
 from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import HINT, ObjectSource, ObjectTable, empty_error
 from karat.sources.records import objects_from_json_lines
-from karat.sources.spellings import find_column
 from karat.sources.tables import ByQuery, Number, PairTable, is_small_file
 
 _OBJECTS_AT_ONCE = 1 << 16
@@ -88,7 +88,7 @@ def _listed(values: Sequence[Any], name: str, number: Number, frame: JsonFrame |
 
 
 def _mapping(value: Mapping[str, Any], columns: Mapping[str, str] | None, name: str) -> ByQuery:
-    if any(not isinstance(column, IfPresent) for column in (columns or {}).values()):
+    if columns:
         what = "a mapping of queries to documents has no names of columns"
         raise KaratError(what, place=name, hint="Leave them out.")
     return ByQuery(value, finite=True)

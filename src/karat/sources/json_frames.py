@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple, get_args
 
-from karat.sources.spellings import ALIASES, Role, is_spelling
+from karat.columns.spellings import FieldRole, Role, is_spelling
 
 _MOST_COLUMNS = 200  # an object with more keys is a mapping
 
@@ -75,10 +75,8 @@ def _are_known(names: Collection[str]) -> bool:
 
 
 def _is_query(name: str) -> bool:
-    return is_spelling(name, "query") or name in ALIASES["query"]
+    return is_spelling(name, "query") or is_spelling(name, "record_query")
 
 
 def _is_field(name: str) -> bool:
-    return any(is_spelling(name, role) for role in get_args(Role)) or any(
-        name == field or name in aliases for field, aliases in ALIASES.items()
-    )
+    return any(is_spelling(name, role) for role in (*get_args(Role), *get_args(FieldRole)))

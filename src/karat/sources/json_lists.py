@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from karat.columns.spellings import find_column
 from karat.documents.fields import document_field
 from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, Place, shown
@@ -13,7 +14,6 @@ from karat.sources.json_pairs import HINT, ObjectSource
 from karat.sources.numeric_ids import numeric_ids_note
 from karat.sources.objects import MOST_FIELDS
 from karat.sources.result_values import documents_of_record
-from karat.sources.spellings import find_column
 from karat.sources.tables import ByQuery, Number
 
 

@@ -7,11 +7,11 @@ from itertools import islice
 from numbers import Real
 from typing import Any, Literal
 
+from karat.columns.spellings import find_column, is_spelling
 from karat.errors import KaratError, Place
 from karat.files.names import is_arrow
 from karat.sources.result_fields import are_results, names_by_field
 from karat.sources.samples import sample
-from karat.sources.spellings import find_column, is_spelling
 from karat.sources.text_files import TextFile
 
 Kind = Literal["run", "truth", "answers", "results", "texts"]

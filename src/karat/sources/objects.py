@@ -10,13 +10,13 @@ from itertools import chain
 from numbers import Number as AnyNumber
 from typing import TYPE_CHECKING, Any
 
+from karat.columns.spellings import Role, find_column
 from karat.errors import KaratError, enumeration, plural, shown
 from karat.files.file_objects import is_file_object
 from karat.files.input_file import InputFile, is_file
 from karat.sources.attributes import field_names_of
 from karat.sources.data_sets import named_data_set, rows_of_data_set
 from karat.sources.elasticsearch import from_elasticsearch
-from karat.sources.spellings import Role, find_column
 from karat.sources.tables import ByQuery, Number
 
 if TYPE_CHECKING:

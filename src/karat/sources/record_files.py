@@ -8,13 +8,13 @@ from io import StringIO
 from itertools import chain
 from typing import Any
 
+from karat.columns import check_unique
 from karat.errors import KaratError, plural
 from karat.files.delimited_text import row_error
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, check_format, is_arrow
 from karat.files.part_files import files_of_table
 from karat.json_decoding import decode_json
-from karat.sources.columns import check_unique
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from karat.columns.spellings import find_column, plain_name
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, Place, plural, shown
 from karat.files.input_file import InputFile, is_file
@@ -21,9 +22,8 @@ from karat.sources.records import (
     records_from_list,
     rename_hint,
 )
-from karat.sources.result_fields import PARTS, Part, ResultFields, fields_of_results, missing_fields_error
+from karat.sources.result_fields import PARTS, ROLES, Part, ResultFields, fields_of_results, missing_fields_error
 from karat.sources.result_values import READERS, FieldReader
-from karat.sources.spellings import ALIASES, find_column, plain_name
 
 __all__ = ["Results", "read_results"]
 
@@ -206,7 +206,7 @@ def _collect_fields(
 
     If all are without one, the query probably has another name, and these fields have not.
     """
-    found: dict[str, dict[str, Any]] = {field: {} for field in ALIASES}
+    found: dict[str, dict[str, Any]] = {field: {} for field in ROLES}
     fields_without_query: set[str] = set()
     for _, _, query, values in fields_by_query(records, names, found["query"]):
         if query is None:

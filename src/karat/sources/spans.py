@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from karat.arguments import is_list_like
+from karat.columns import GivenNames, first_value, plain_names
+from karat.columns.spellings import SPELLINGS
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, Place, plural, shown
 from karat.judged import Ints, place_in_query
@@ -18,20 +20,14 @@ from karat.sources.containers import Truth
 from karat.sources.tables import ByQuery, Number
 from karat.spans import MAX_POSITION, Spans
 
-# The names of the parts of a span in karat, LangChain, LlamaIndex and Haystack. The first name that is present is used.
-_DOCUMENT = ("document", "doc", "doc_id", "source_id", "ref_doc_id", "source")
-_START = ("start", "start_index", "start_char_idx", "split_idx_start")
-_END = ("end", "end_index", "end_char_idx")
-_CONTENT = ("content", "page_content", "text")
-_META = ("meta", "metadata")
-
 _FORMS = (
     "Spans are given as mappings or lists: {query: [(document, start, end), ...]} or [[(document, start, end), ...]];"
     " or as a data frame with a list of them in each row."
 )
 _SPAN = (
-    "A span is (document, start, end), or an object with these fields, itself or in its metadata:"
-    f" {' | '.join(_DOCUMENT)}; {' | '.join(_START)}; {' | '.join(_END)}, or a content."
+    "A span is (document, start, end), or an object with these fields, itself or in its metadata: "
+    + "; ".join(" | ".join(SPELLINGS[role][0]) for role in ("span_document", "start", "end"))
+    + ", or a content."
 )
 _POSITION = "Positions are whole numbers of characters, counted from 0."
 
@@ -110,13 +106,13 @@ def materialized(source: Any) -> Any:
     return source
 
 
-def spans_of_frame(source: Any, number: Number, columns: Mapping[str, str] | None, name: str) -> ByQuery | None:
+def spans_of_frame(source: Any, number: Number, columns: GivenNames | None, name: str) -> ByQuery | None:
     """The spans of each query in a data frame with a row per query; None for anything else."""
     if not hasattr(source, "__arrow_c_stream__"):
         return None
     from karat.sources.frames import Frame
 
-    found = Frame.of(source, number, columns, name)
+    found = Frame.of(source, number, plain_names(columns), name)
     return found if isinstance(found, ByQuery) else None
 
 
@@ -175,23 +171,15 @@ def _parts(span: Any, place: Place | str) -> tuple[object, object, object]:
     # LlamaIndex's retrievers wrap a node, and only some of its fields can be read from the wrapper.
     inner = getattr(span, "node", None)
     chunk = span if inner is None else inner
-    holders = (chunk, *(_named(chunk, name) for name in _META))
-    document, start, end, content = (_first(holders, names) for names in (_DOCUMENT, _START, _END, _CONTENT))
+    holders = (chunk, first_value((chunk,), "meta"))
+    document, start, end = (first_value(holders, role) for role in ("span_document", "start", "end"))
+    content = first_value(holders, "content") if end is None else None
     if end is None and isinstance(content, str) and start is not None:
         end = _position(start, "start", place) + len(content)
     for part, value in (("document", document), ("start", start), ("end", end)):
         if value is None:
             raise KaratError(f"{shown(span)} is not a span: it has no {part}", place=place, hint=_SPAN)
     return document, start, end
-
-
-def _first(holders: Iterable[object], names: Sequence[str]) -> object:
-    values = (_named(holder, name) for holder in holders for name in names)
-    return next((value for value in values if value is not None), None)
-
-
-def _named(holder: object, name: str) -> object:
-    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
 
 
 def _position(value: object, what: str, place: Place | str) -> int:

@@ -1,15 +1,17 @@
-"""Files of queries and of documents, of every format, and data sets: a record, or a value, for each id."""
+"""Files of queries and of documents, of every format, and data sets: their columns, and a value for each id."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from karat.columns import Choice, ColumnRole, choose, missing_columns
+from karat.columns.spellings import TextRole, find_column
 from karat.documents.ids import identifier
-from karat.errors import KaratError, did_you_mean, plural, shown
+from karat.errors import KaratError, Place, plural, shown
 from karat.files.delimited_text import row_error
 from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
@@ -19,12 +21,60 @@ from karat.sources.data_sets import named_data_set, texts_of_data_set
 from karat.sources.formats import detect
 from karat.sources.record_files import AS_JSON_LINES, delimiter_of, lines_of_table, records_of_file
 from karat.sources.records import Record, field_value, records_from_list
-from karat.sources.spellings import TextRole, find_column
 
 HINT = "Texts and groups are read from CSV, TSV, JSON, JSON lines, Parquet or Feather, with a column of ids."
 _FIRST = 100  # records whose fields decide what is read
 _LONGEST_HEADER = 1 << 16  # characters
-_MAX_LISTED = 20  # names in a message
+
+Content = Literal["queries", "corpus"]
+# BEIR's names, and karat's, need no note. An id and its text may be the same.
+_ROLES: dict[Content, tuple[ColumnRole, ...]] = {
+    "queries": (
+        ColumnRole("id", "query_id", ("_id", "query")), ColumnRole("text", "query_text", ("content",), shared=True),
+    ),
+    "corpus": (
+        ColumnRole("id", "doc_id", ("_id", "query")), ColumnRole("text", "doc_text", ("content",), shared=True),
+        ColumnRole("title", "title", ("doc_title", "document_title", "headline"), required=False, shared=True),
+    ),
+}  # fmt: skip
+_ROLES_OF_VALUES = (ColumnRole("id", "id", ("_id", "query")), ColumnRole("value", "text"))
+
+
+class TextColumns(NamedTuple):
+    """The columns or fields of a table of queries or documents: the id, the text and, if there is one, the title."""
+
+    id: str
+    text: str
+    title: str | None
+    choice: Choice
+
+    @property
+    def names(self) -> list[str]:
+        return [self.id, self.text, *([] if self.title is None else [self.title])]
+
+
+def text_columns(
+    names: Sequence[str], content: Content, given: Mapping[str, str] | None, place: Place | str, *, has_ids: bool = True
+) -> TextColumns:
+    """The columns of a table of queries, or of the documents of a corpus; `given` are names by role.
+
+    >>> text_columns(["docno", "body"], "corpus", None, "corpus.csv").choice.note("corpus.csv")
+    ("corpus.csv: id is read from the column 'docno' and text from 'body'",)
+    """
+
+    def hint(missing: Sequence[str]) -> str:
+        options = " ".join(f"--column {content}.{role}=NAME" for role in missing)
+        return f"If yours have other names, use {options} (in Python, rename them)."
+
+    found = choose(
+        names,
+        _ROLES[content][not has_ids :],
+        given,
+        place,
+        has=lambda name: name.partition(".")[0] in names,
+        hint=hint,
+    )
+    return TextColumns(found.columns.get("id", ""), found.columns["text"], found.columns.get("title"), found)
 
 
 @dataclass(frozen=True)
@@ -36,7 +86,7 @@ class TextFile:
     """None for a data set of ir_datasets"""
     has_header: bool = True
     """whether the first line of CSV or TSV names the columns; otherwise these are the id and the text"""
-    content: Literal["queries", "corpus"] = "queries"
+    content: Content = "queries"
     """what is read of a data set"""
 
     @classmethod
@@ -45,7 +95,7 @@ class TextFile:
         source: str | InputFile,
         given: str | None = None,
         column: str | None = None,
-        content: Literal["queries", "corpus"] = "queries",
+        content: Content = "queries",
     ) -> TextFile:
         """A file, the folder of a BEIR data set, or the name of a data set of ir_datasets.
 
@@ -96,33 +146,32 @@ def read_values(source: str | InputFile, column: str) -> Values:
     names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
     if not names:
         raise KaratError("the file contains no records", place=file.file.name, hint=HINT)
-    id_name = find_column([name for name in names if name != column], "id")
-    if id_name is None:
-        hint = (
-            f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}. Ids are in one such as query, qid or _id."
-        )
-        raise KaratError("no column of ids", place=file.file.name, hint=hint)
-    is_guessed = id_name not in ("query", "_id") and file.has_header
-    notes = (f"{file.file.name}: ids are read from the column {shown(id_name)}",) if is_guessed else ()
-    return Values(_values(chain(first, records), id_name, column, names), (*file.notes, *notes))
+    found = choose(
+        names,
+        _ROLES_OF_VALUES,
+        {"value": column},
+        file.file.name,
+        has=lambda _: True,  # later records may have it
+        hint=lambda _: "Ids are in a column such as query, qid or _id.",
+    )
+    notes = found.note(file.file.name) if file.has_header else ()
+    return Values(_values(chain(first, records), found.columns["id"], column, names), (*file.notes, *notes))
 
 
 def _values(
     records: Iterator[tuple[str, Record]], id_name: str, value_name: str, names: list[str]
 ) -> Iterator[tuple[str, str, Any]]:
     """The id and the value of each record. A value may be missing, but not in all records."""
-    found, first = False, None
+    found, first = False, ""
     for place, record in records:
         value = field_value(record, value_name)
-        found, place = found or value is not None or value_name in record, first or place
+        found, first = found or value is not None or value_name in record, first or place
         of_record = record.get(id_name)
         if of_record is None:
             raise KaratError(f"the id is missing: there is no {shown(id_name)}", place=place, hint="Each row needs it.")
         yield place, identifier(of_record, place), value
     if not found:
-        listed = f"The columns are {', '.join(map(shown, names[:_MAX_LISTED]))}."
-        hint = f"{did_you_mean(value_name, names)} {listed}".strip()
-        raise KaratError(f"no column {shown(value_name)}", place=first, hint=hint)
+        raise missing_columns([value_name], names, first)
 
 
 def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[str, Record]]:

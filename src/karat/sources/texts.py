@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from karat.columns import plain_names
 from karat.documents.fields import document_field, is_document, is_missing
 from karat.documents.ids import identifier
 from karat.errors import KaratError, Place, enumeration, first_few, list_hint, plural, shown
@@ -20,13 +21,11 @@ from karat.sources.files import DescribedFile
 from karat.sources.kinds import check_text_file, reject_lists_and_numbers, reject_pairs
 from karat.sources.objects import hugging_face_table, is_hugging_face, is_series
 from karat.sources.records import Record, field_value, records_from_list
-from karat.sources.text_columns import TextColumns, text_columns
-from karat.sources.text_files import HINT, TextFile
+from karat.sources.text_files import HINT, Content, TextColumns, TextFile, text_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Content = Literal["queries", "corpus"]
 NOUNS: Mapping[Content, str] = {"queries": "query", "corpus": "document"}
 
 _FIRST = 100  # records whose fields decide what is read
@@ -134,7 +133,7 @@ class _Reader:
     def read(self, source: Any) -> None:
         """Read one source."""
         if isinstance(source, DescribedFile):
-            self._read_file(source.file, source.columns, source.format)
+            self._read_file(source.file, plain_names(source.columns), source.format)
         elif is_hugging_face(source):
             self._read_table(hugging_face_table(source, self.name))
         elif isinstance(source, Mapping):
@@ -192,7 +191,7 @@ class _Reader:
         from karat.files.arrow_values import decoded
         from karat.sources.arrow_columns import text_ids
 
-        self.notes.update(dict.fromkeys(read.notes(name)))
+        self.notes.update(dict.fromkeys(read.choice.note(name)))
         first_row = 0
         for part in parts:
             column = decoded(part[read.id], f"{name}, column {read.id}")
@@ -260,7 +259,7 @@ class _Reader:
         reject_pairs([] if columns else names, self.content, name)
         read = text_columns(names, self.content, columns, name)
         if has_header:
-            self.notes.update(dict.fromkeys(read.notes(name)))
+            self.notes.update(dict.fromkeys(read.choice.note(name)))
         for place, record in chain(first, records):
             of_record = self._identifier(place, field_value(record, read.id), read.id)
             if of_record in self.wanted:
@@ -287,7 +286,7 @@ class _Reader:
         if isinstance(value, Text):
             self._add(place, of_value, value.text, value.title)
         elif isinstance(value, Mapping):
-            read = text_columns(["", *value], self.content, {"id": ""}, place)
+            read = text_columns([*value], self.content, None, place, has_ids=False)
             self._add(place, of_value, field_value(value, read.text), _title(value, read))
         elif value is None or isinstance(value, str | float) or not is_document(value):
             self._add(place, of_value, value, None)

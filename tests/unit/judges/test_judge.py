@@ -143,7 +143,7 @@ def test_the_measures_of_a_task_are_those_that_the_documentation_lists(path: Pat
     ],
 )
 def test_results_need_the_fields_that_the_task_reads(path: Path, task: str, fields: str) -> None:
-    with pytest.raises(KaratError, match=rf"no line has (a field|the fields) {fields}"):
+    with pytest.raises(KaratError, match=rf"no fields? {fields}"):
         karat.judge([{"query": "q1", "gold_answers": ["Soft."]}], task=task, model=Toy(), verdicts=path)
     assert not path.exists()
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from karat.errors import KaratError, did_you_mean, shown
+from karat.columns import GivenNames, check_unique, missing_columns, names_present
+from karat.columns.spellings import fitting_columns
+from karat.errors import KaratError
 from karat.sources.answer_rows import AnswerFields
 from karat.sources.arrow_columns import id_notes
 from karat.sources.arrow_lists import list_columns, read_lists
-from karat.sources.columns import MAX_LISTED, check_unique, columns_to_read
+from karat.sources.columns import columns_to_read
 from karat.sources.frames import Frame
 from karat.sources.tables import Number
 
@@ -40,28 +42,27 @@ class TableColumns(NamedTuple):
     """the column of the lists of documents, if a row has all documents of a query"""
 
 
-def columns_of(
-    frame: DataFrame, role: Role, given: Mapping[str, str] | None, name: str, order: str | None
-) -> TableColumns:
+def columns_of(frame: DataFrame, role: Role, given: GivenNames | None, name: str, order: str | None) -> TableColumns:
     """The columns of a DataFrame that are read; `given` are names of columns by role, or of fields of answers."""
     schema = arrow_schema(frame)
+    names, notes = names_present(given, lambda wanted: wanted in schema.names, name)
     if role == "truth" or role == "run":
-        read = _pairs(schema, NUMBERS[role], given, name)
+        read = _pairs(schema, NUMBERS[role], names, name)
     elif role == "verdicts":
         # Each kind of record has fields of its own.
         read = TableColumns(schema.names, _named("query", schema, name), {}, ())
     else:
-        read = _answers(frame, schema, role, given, name)
-    names = [*read.names]
-    if order is not None and _sortable(order, schema, name) not in names:
-        names.append(order)
-    check_unique(names, schema.names, name)
-    for each in names:
+        read = _answers(frame, schema, role, names, name)
+    columns = [*read.names]
+    if order is not None and _sortable(order, schema, name) not in columns:
+        columns.append(order)
+    check_unique(columns, schema.names, name)
+    for each in columns:
         if schema.field(each).metadata:
             kind = frame.schema.fields[schema.get_field_index(each)].dataType.simpleString()
             what = f"Spark cannot hand over values of type {kind}"
             raise KaratError(what, place=f"{name}, column {each}", hint="Convert the column, or drop it.")
-    return read._replace(names=names)
+    return read._replace(names=columns, notes=(*notes, *read.notes))
 
 
 def numbered(frame: DataFrame) -> DataFrame:
@@ -87,12 +88,13 @@ def _answers(
     """The columns of questions and answers. Locally, the first is used that has any value."""
     record = {field.name: _example(field.type) for field in schema}
     fields = AnswerFields(role, given, name)
-    if any(len(fields.fitting([record], each, name)) > 1 for each in ("query", role)):
+    usual = (each for each in fields.roles if each.name not in (given or {}))
+    if any(len(fitting_columns(schema.names, each.spelling)) > 1 for each in usual):
         record = _without_empty(frame, record)
-    query, answer = fields.used_names([record], name)
-    fields.note_guesses([record], "column")
+    choice = fields.choose([record], name, "column")
+    query, answer = (choice.columns[each.name] for each in fields.roles)
     names = dict.fromkeys(each if each in schema.names else each.partition(".")[0] for each in (query, answer))
-    return TableColumns(list(names), query, {"query": query, role: answer}, tuple(fields.notes))
+    return TableColumns(list(names), query, {"query": query, role: answer}, choice.note(name))
 
 
 def _example(kind: pa.DataType) -> Any:
@@ -123,10 +125,7 @@ def _named(wanted: str, schema: pa.Schema, name: str) -> str:
     """The name of a column; an error if the table does not have it."""
     if wanted in schema.names:
         return wanted
-    listed = ", ".join(map(shown, schema.names[:MAX_LISTED])) or "none"
-    more = f" and {len(schema.names) - MAX_LISTED} more" if len(schema.names) > MAX_LISTED else ""
-    what = f"no column {shown(wanted)}; the columns are {listed}{more}"
-    raise KaratError(what, place=name, hint=did_you_mean(wanted, schema.names) or None)
+    raise missing_columns([wanted], schema.names, name)
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:

@@ -20,7 +20,7 @@ from karat.errors import KaratError, require, shown
 from karat.files.names import IN_PROSE
 from karat.sources.arrow_columns import text_ids
 from karat.sources.kinds import reject_pairs
-from karat.sources.text_columns import text_columns
+from karat.sources.text_files import text_columns
 from karat.sources.texts import missing_texts, no_texts, numeric_ids, without_id
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def read_corpus(source: Any, session: SparkSession) -> Corpus:
         require(fits, f"values of type {kind} are not texts", "Convert the column.", place=f"{name}, column {column}")
     has_title = columns.title is not None and _is_text(schema.field(columns.title).type)
     read = {"id": columns.id, "text": columns.text, "title": columns.title if has_title else None}
-    notes = (*columns.notes(name), *([numeric_ids(name)] if is_number else []))
+    notes = (*columns.choice.note(name), *([numeric_ids(name)] if is_number else []))
     return Corpus(name, _as_texts(frame, read), notes)
 
 

@@ -6,10 +6,10 @@ The rows themselves are read in executors, by the local readers.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from karat.columns import GivenNames
 from karat.engines.spark.columns import NUMBERS, Role, TableColumns, columns_of, numbered
 from karat.engines.spark.files import not_read, spark_files
 from karat.engines.spark.session import quiet
@@ -34,7 +34,7 @@ _HINT = "On Spark, data is a DataFrame, or a path that Spark reads."
 def spark_table(
     source: DataFrame | str | os.PathLike[str],
     role: Role,
-    columns: Mapping[str, str] | None = None,
+    columns: GivenNames | None = None,
     format: str | None = None,  # noqa: A002
     name: str = "",
     session: SparkSession | None = None,
@@ -56,7 +56,7 @@ def spark_table(
 def _table_of_path(
     path: str,
     role: Role,
-    columns: Mapping[str, str] | None,
+    columns: GivenNames | None,
     format: str | None,  # noqa: A002
     session: SparkSession,
     order: str | None,
@@ -77,7 +77,7 @@ def _table_of_path(
 
 
 def _table_of_frame(
-    frame: DataFrame, role: Role, columns: Mapping[str, str] | None, name: str, order: str | None
+    frame: DataFrame, role: Role, columns: GivenNames | None, name: str, order: str | None
 ) -> SparkTable:
     from pyspark.sql import functions
 

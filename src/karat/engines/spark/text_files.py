@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from karat.columns import GivenNames, Noun
 from karat.engines.spark.columns import NUMBERS, Role
 from karat.engines.spark.files import FilesFormat, SparkFiles
 from karat.engines.spark.line_records import LINE, RecordsInLines
@@ -33,9 +34,9 @@ from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError
 from karat.sources.answer_rows import HINT as ANSWERS_HINT
 from karat.sources.answer_rows import AnswerFields
-from karat.sources.columns import IfPresent, Noun
 from karat.sources.delimited import Delimited, empty_error, layout_of
 from karat.sources.delimited_blocks import read_block as read_delimited
+from karat.sources.files import names_for_file
 from karat.sources.json_files import fields_of_objects, json_lines
 from karat.sources.json_pairs import HINT
 from karat.sources.json_pairs import empty_error as empty_objects
@@ -68,7 +69,7 @@ class TextTable(NamedTuple):
 
 
 def table_of_text(
-    files: SparkFiles, found: FilesFormat, role: Role, columns: Mapping[str, str] | None, session: SparkSession
+    files: SparkFiles, found: FilesFormat, role: Role, columns: GivenNames | None, session: SparkSession
 ) -> SparkTable:
     """The table in text files."""
     from pyspark.sql import functions
@@ -120,11 +121,13 @@ def text_table(
     files: SparkFiles,
     found: FilesFormat,
     role: Role,
-    columns: Mapping[str, str] | None,
+    given: GivenNames | None,
     names_in_lines: Callable[[LineReader], list[str]],
 ) -> TextTable:
     """How text files are read; `names_in_lines` gives the names that a reader finds in all lines."""
     is_json = found.format == "json" or found.format == "jsonl"
+    columns, notes = names_for_file(files.first, found.format, given)
+    found = found._replace(notes=(*found.notes, *notes))
     if role == "truth" or role == "run":
         if is_json:
             return _objects(files, found, NUMBERS[role], columns)
@@ -157,7 +160,7 @@ def text_table(
 
 
 def _trec(files: SparkFiles, found: FilesFormat, number: Number, columns: Mapping[str, str] | None) -> TextTable:
-    if any(not isinstance(name, IfPresent) for name in (columns or {}).values()):
+    if columns:
         raise KaratError("a TREC file has no names of columns", place=files.name, hint="Leave them out.")
     layout = layout_of_trec(number)
     read = partial(read_pairs, read=partial(read_trec, layout=layout), number=number, separator="")
@@ -221,9 +224,7 @@ def _answers(
     if not sample:
         raise empty
     fields = AnswerFields(role, given, name)
-    used = fields.used_names(sample, name)
-    if used != [fields.names(field)[0] for field in ("query", role)]:
-        sample = [dict.fromkeys(all_names(), "")]
-        used = fields.used_names(sample, name)
-    fields.note_guesses(sample, noun)
-    return dict(zip(("query", role), used, strict=True)), tuple(fields.notes), empty
+    choice = fields.choose(sample, name, noun)
+    if any(choice.columns[field] != (given or {}).get(field, field) for field in ("query", role)):
+        choice = fields.choose([dict.fromkeys(all_names(), "")], name, noun)
+    return dict(choice.columns), choice.note(name), empty

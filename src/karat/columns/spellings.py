@@ -1,22 +1,35 @@
 """The usual names of columns and fields.
 
-This is the only place that knows how other tools name a query, a document, a grade, a score and a rank, and the parts
-of results.
+This is the only place that knows how other tools name a query, a document, a grade, a score and a rank, the parts of
+results, of texts and of spans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import cache
 from typing import Literal
 
 Role = Literal["query", "doc", "grade", "score", "rank"]
+"""in a table with a row per query and document"""
+
+FieldRole = Literal["record_query", "truth", "retrieved", "gold_answers", "answer", "only_gold_answers"]
+"""in records with one record per query; a file of gold answers alone may call them `answer`"""
+
+ListRole = Literal["list_query", "truth_list", "run_list"]
+"""in records and tables with one row per query, whose documents are a list"""
+
 TextRole = Literal["id", "text", "query_id", "query_text", "doc_id", "doc_text", "title"]
 """in a table of queries or of documents, where `query` and `passage` may be texts"""
 
+SpanRole = Literal["span_document", "start", "end", "content", "meta"]
+"""in chunks of karat, LangChain, LlamaIndex and Haystack"""
+
+AnyRole = Role | FieldRole | ListRole | TextRole | SpanRole | Literal["system"]
+
 # Names in one group fit equally well, and names in an earlier group fit better. Ids come first: where a table has both
 # `qid` and `query`, the latter is the text of the query. PyTerrier's `docid` is a number inside its index.
-SPELLINGS: dict[Role | TextRole, tuple[tuple[str, ...], ...]] = {
+SPELLINGS: dict[AnyRole, tuple[tuple[str, ...], ...]] = {
     "query": (
         ("qid", "query_id", "topic_id", "question_id"),
         ("query", "topic", "question", "query_text"),
@@ -70,35 +83,46 @@ SPELLINGS: dict[Role | TextRole, tuple[tuple[str, ...], ...]] = {
         ("title",),
     ),
     "title": (("title",), ("doc_title", "document_title", "headline")),
-}  # fmt: skip
-# The fields of records with one record per query, and the names that other systems use for them.
-ALIASES = {
-    "query": ("id", "query_id", "question_id", "qid", "question", "prompt", "input", "user_input", "_id"),
+    # The fields of records with one record per query, the first of which is karat's name.
+    "record_query": (
+        ("query", "query_id", "qid", "question_id", "id", "question", "user_input", "input", "prompt", "_id"),
+    ),
     "truth": (
-        "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs", "ground_truth_documents",
-        "relevant_docs", "relevant_documents", "positive_passages", "judgments", "qrels",
+        ("truth", "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs",
+         "ground_truth_documents", "relevant_docs", "relevant_documents", "positive_passages", "judgments", "qrels"),
     ),
     "retrieved": (
-        "source_nodes", "documents", "docs", "contexts", "retrieved_contexts", "results", "retrieved_documents",
-        "retrieved_chunks", "hits", "ranking", "passages", "ctxs",
+        ("retrieved", "source_nodes", "documents", "docs", "contexts", "retrieved_contexts", "results",
+         "retrieved_documents", "retrieved_chunks", "hits", "ranking", "passages", "ctxs"),
     ),
     "gold_answers": (
-        "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth", "references",
-        "reference", "reference_answer", "expected_answer", "expected_output", "expected", "target", "gold",
+        ("gold_answers", "gold_answer", "answers", "ground_truth_answers", "ground_truth_answer", "ground_truth",
+         "references", "reference", "reference_answer", "expected_answer", "expected_output", "expected", "target",
+         "gold"),
     ),
     "answer": (
-        "predicted_answer", "prediction", "prediction_text", "predicted_answers", "generated_answer", "response",
-        "output", "completion", "reply", "result",
+        ("answer", "predicted_answer", "prediction", "prediction_text", "predicted_answers", "generated_answer",
+         "response", "output", "completion", "reply", "result"),
     ),
+    "system": (("run",), ("system",)),
+    "span_document": (("document", "doc", "doc_id", "source_id", "ref_doc_id", "source"),),
+    "start": (("start", "start_index", "start_char_idx", "split_idx_start"),),
+    "end": (("end", "end_index", "end_char_idx"),),
+    "content": (("content", "page_content", "text"),),
+    "meta": (("meta", "metadata"),),
 }  # fmt: skip
+SPELLINGS["only_gold_answers"] = ((*SPELLINGS["gold_answers"][0], "answer"),)
+# In a record per query, `id` is the id of the query.
+SPELLINGS["list_query"] = (
+    SPELLINGS["query"][0], ("query",), ("id", "_id"), SPELLINGS["query"][1], *SPELLINGS["record_query"],
+)  # fmt: skip
+SPELLINGS["truth_list"] = (
+    ("truth",), *SPELLINGS["doc"], *SPELLINGS["truth"], ("documents",), ("docs",), ("passages",),
+)  # fmt: skip
+SPELLINGS["run_list"] = (("retrieved",), *SPELLINGS["doc"], *SPELLINGS["retrieved"])
 
 
-def with_plain_name(name: str, names: Iterable[str]) -> str | None:
-    """The first of some names that is this one, apart from its spelling: `Source-Nodes` is `source_nodes`."""
-    return next((each for each in names if plain_name(each) == plain_name(name)), None)
-
-
-def is_spelling(name: object, role: Role | TextRole) -> bool:
+def is_spelling(name: object, role: AnyRole) -> bool:
     """Whether this is a usual name of a column with this content.
 
     >>> is_spelling("Query-ID", "query"), is_spelling("docId", "doc"), is_spelling("title", "doc")
@@ -107,23 +131,28 @@ def is_spelling(name: object, role: Role | TextRole) -> bool:
     return isinstance(name, str) and any(plain_name(name) in group for group in _plain_spellings(role))
 
 
-def find_column(names: Iterable[str], role: Role | TextRole, used: Container[str | None] = ()) -> str | None:
+def find_column(names: Iterable[str], role: AnyRole, used: Container[str | None] = ()) -> str | None:
     """The name of the column for a role, by its usual spellings; None if there is none. Skips columns in `used`."""
     return next(iter(fitting_columns(names, role, used)), None)
 
 
-def fitting_columns(names: Iterable[str], role: Role | TextRole, used: Container[str | None] = ()) -> list[str]:
-    """The columns that fit a role best."""
+def fitting_columns(
+    names: Iterable[str],
+    role: AnyRole,
+    used: Container[str | None] = (),
+    fits: Callable[[str], bool] = lambda _: True,
+) -> list[str]:
+    """The columns that fit a role best; `fits` says whether the content of a column does, too."""
     texts = [name for name in names if isinstance(name, str) and name not in used]
     by_plain = {plain_name(name): name for name in reversed(texts)}
     for group in _plain_spellings(role):
-        if fitting := [by_plain[plain] for plain in group if plain in by_plain]:
+        if fitting := [by_plain[plain] for plain in group if plain in by_plain and fits(by_plain[plain])]:
             return fitting
     return []
 
 
 @cache
-def _plain_spellings(role: Role | TextRole) -> list[list[str]]:
+def _plain_spellings(role: AnyRole) -> list[list[str]]:
     return [[plain_name(name) for name in group] for group in SPELLINGS[role]]
 
 
@@ -131,9 +160,3 @@ def plain_name(name: str) -> str:
     """A name without differences that do not matter: `Query-ID`, `queryId` and `query_id` are the same."""
     name = name.strip().casefold()
     return name[:1] + name[1:].replace("_", "").replace("-", "").replace(" ", "")
-
-
-@cache
-def plain_fields(field: str) -> set[str]:
-    """The usual names of a field of records, as `plain_name` gives them."""
-    return {plain_name(name) for name in (field, *ALIASES[field])}
