@@ -1,25 +1,20 @@
-"""Decode JSON as fast as orjson and as strictly as Python's own decoder: a key that appears twice is an error.
+"""Decode JSON: what people write strictly, where a key that appears twice is an error, and the rest fast.
 
-orjson keeps the last of several equal keys, and makes floats of whole numbers beyond 64 bits. Both can be ruled out by
-looking at the bytes, which takes little time. Where they cannot, and where orjson finds an error, Python's decoder
-reads the data again: it decides what is valid, and its errors name the line and the column.
+Python's own decoder finds a key that appears twice, orjson does not: it keeps the last value, as most parsers do, but
+takes a third of the time. Files that are large enough for that to matter are written by programs, from mappings that
+have each key once. A whole number beyond 64 bits is a float in such a file, which is not an id.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
-from itertools import chain
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from karat.errors import KaratError, Place, shown
 
-# The colon after a key comes after a quotation mark or white space; colons in texts are often counted too.
-_BEFORE_COLON = (b'":', b" :", b"\n:", b"\t:", b"\r:")
-_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
-_BEYOND_64_BITS = b"0" * 19  # at least as many digits
-_LARGEST = 2.0**63
+STRICT_UP_TO = 1 << 20  # bytes of a JSON document
 
 
 class InvalidJsonError(KaratError):
@@ -31,31 +26,37 @@ class InvalidJsonError(KaratError):
 
 
 def decode_json(data: bytes, place: Place | str, hint: str, *, constants: bool = False) -> Any:
-    """The value of a JSON document; a key that appears twice in an object is an error.
+    """The value of a JSON document; a key that appears twice in an object is an error, unless the document is large.
 
-    `hint` says what was expected. With `constants`, NaN and Infinity are numbers, as Python's json writes them. In an
-    object of objects, such as `{query: {doc: score}}`, whole numbers beyond 64 bits are floats.
+    `hint` says what was expected. With `constants`, NaN and Infinity are numbers, as Python's json writes them.
     """
-    try:
-        value = _fast_decoder()(data)
-    except ValueError:
-        return decode_strictly(data, place, hint, constants=constants)
-    of_mappings = type(value) is dict and set(map(type, value.values())) == {dict}
-    if of_mappings and _keys_of([value, *value.values()]) == data.count(b":"):
-        return value
-    return value if _is_exact([value], data) else decode_strictly(data, place, hint, constants=constants)
+    if len(data) > STRICT_UP_TO:
+        import orjson  # not every command reads JSON, and few read large files
+
+        with suppress(ValueError):  # Python's decoder words the error, with its line and column
+            return orjson.loads(data)
+    return _decode_strictly(data, place, hint, constants=constants)
 
 
-def decode_lines(lines: Sequence[bytes]) -> list[Any] | None:
-    """The values of JSON lines, as `decode_json` returns them; None if any of them is invalid, or may be."""
+def decode_lines(lines: Sequence[bytes], *, strict: bool = False) -> list[Any] | None:
+    """The values of JSON lines; None if any of them is invalid.
+
+    If `strict`, a key that appears twice in an object is invalid. A program writes the same keys to each line, so that
+    the first lines of a file show whether it does.
+    """
+    if strict:
+        with suppress(KaratError):
+            return [_decode_strictly(line, "", "") for line in lines]
+        return None
+    import orjson
+
     try:
-        values = list(map(_fast_decoder(), lines))
+        return [*map(orjson.loads, lines)]
     except ValueError:
         return None
-    return values if _is_exact(values, b"\n".join(lines)) else None
 
 
-def decode_strictly(data: bytes, place: Place | str, hint: str, *, constants: bool = False) -> Any:
+def _decode_strictly(data: bytes, place: Place | str, hint: str, *, constants: bool = False) -> Any:
     """The value of a JSON document, by Python's own decoder."""
     if b"\0" in data:
         encoding = "This is binary data, or UTF-16: save the file as UTF-8."
@@ -76,54 +77,6 @@ def decode_strictly(data: bytes, place: Place | str, hint: str, *, constants: bo
         raise KaratError(error.what, place=place, hint=error.hint) from None
     except ValueError:
         raise KaratError("a number has thousands of digits", place=place, hint="Write it as text.") from None
-
-
-@cache
-def _fast_decoder() -> Callable[[bytes], Any]:
-    import orjson  # not every command reads JSON
-
-    return orjson.loads
-
-
-def _is_exact(values: Sequence[Any], data: bytes) -> bool:
-    """Whether orjson has kept all keys and all digits of these values, as far as their bytes show it."""
-    large = _BEYOND_64_BITS in data.translate(_DIGITS_TO_ZERO)
-    colons = data.count(b":")
-    if not large and _keys_of(values) == colons:
-        return True  # which also means that no inner object has keys
-    levels = [[values], *_containers(values)]
-    keys = sum(map(_keys_of, levels))
-    if keys != colons and keys != _colons_after_keys(data):
-        return False
-    return not large or not any(_has_large_number(each) for level in levels for each in level)
-
-
-def _colons_after_keys(data: bytes) -> int:
-    """How many colons may come after a key: at least as many as there are keys.
-
-    A quotation mark after a backslash is part of a text, such as JSON in a text, unless there are two backslashes.
-    """
-    in_texts = data.count(b'\\":') - data.count(b'\\\\":')
-    return sum(map(data.count, _BEFORE_COLON)) - in_texts
-
-
-def _keys_of(values: Sequence[Any]) -> int:
-    if set(map(type, values)) <= {dict}:
-        return sum(map(len, values))
-    return sum([len(each) for each in values if type(each) is dict])  # a list is faster than a generator
-
-
-def _containers(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    """The objects and lists among these values, then those inside them, and so on."""
-    while values:
-        values = [each for each in values if type(each) is dict or type(each) is list]
-        yield values
-        values = list(chain.from_iterable(each.values() if type(each) is dict else each for each in values))
-
-
-def _has_large_number(container: dict[str, Any] | list[Any]) -> bool:
-    values = container.values() if type(container) is dict else container
-    return any(type(each) is float and abs(each) >= _LARGEST for each in values)
 
 
 def _position(data: bytes | str, at: int) -> str:

@@ -1,81 +1,17 @@
-"""JSON is decoded by orjson, with the values and the errors of Python's own decoder."""
+"""JSON is decoded strictly by Python's decoder, and large documents and many lines by orjson."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from karat import evaluate, json_decoding
 from karat.errors import KaratError
-from karat.json_decoding import decode_json, decode_lines, decode_strictly
-
-# Texts with everything that looks like the end of a key.
-TEXTS = st.text(st.sampled_from('a:"\\ \n1é'), max_size=4)
-NUMBERS = st.integers(-(2**70), 2**70) | st.floats() | st.sampled_from([2**63, 2**64, -(2**63) - 1, 10**400, 1e300])
-KEYS = st.sampled_from(["a", "b", ":", '"', '":', "\\", ""])
-SPACES = st.sampled_from(["", " ", "\n", "\t", "\r", "  "])
-
-
-@st.composite
-def objects(draw: st.DrawFn, inner: st.SearchStrategy[str]) -> str:
-    """An object as text, in which a key may appear twice, with white space anywhere."""
-    pairs = draw(st.lists(st.tuples(KEYS, SPACES, SPACES, inner), max_size=4))
-    return "{" + ",".join(f"{json.dumps(key)}{one}:{two}{value}" for key, one, two, value in pairs) + "}"
-
-
-def lists(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.lists(inner, max_size=3).map(lambda values: f"[{','.join(values)}]")
-
-
-SCALARS = (TEXTS | NUMBERS | st.none() | st.booleans()).map(json.dumps) | TEXTS.map(json.dumps)
-DOCUMENTS = st.recursive(SCALARS, lambda inner: objects(inner) | lists(inner), max_leaves=8) | objects(objects(SCALARS))
-
-
-def outcome(data: bytes, decode: Any) -> object:
-    """The value, with the types of numbers, or the error."""
-    try:
-        return repr(decode(data, "file", "A hint."))
-    except KaratError as error:
-        return error.what, error.place, error.hint
-
-
-@given(DOCUMENTS)
-def test_a_repeated_key_is_never_missed_and_a_valid_value_never_refused_or_changed(text: str) -> None:
-    data = text.encode()
-    strict, fast = outcome(data, decode_strictly), outcome(data, decode_json)
-    if strict != fast:
-        # The only difference: whole numbers beyond 64 bits in an object of objects, which are scores and grades.
-        exact, rounded = (decode(data, "file", "") for decode in (decode_strictly, decode_json))
-        assert all(isinstance(row, dict) for row in exact.values())
-        assert repr(as_floats(exact)) == repr(as_floats(rounded))
-
-
-def as_floats(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: as_floats(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [as_floats(each) for each in value]
-    return float(value) if isinstance(value, int | float) else value
-
-
-@settings(max_examples=50)
-@given(st.lists(objects(SCALARS | lists(SCALARS) | objects(SCALARS)), min_size=1, max_size=4))
-def test_lines_are_decoded_as_each_of_them_is_or_not_at_all(texts: list[str]) -> None:
-    lines = [text.replace("\n", " ").encode() for text in texts]
-    values = decode_lines(lines)
-    if values is not None:
-        assert repr(values) == repr([decode_strictly(line, "", "") for line in lines])
-
-
-def test_lines_with_json_in_a_text_are_decoded_fast() -> None:
-    lines = [json.dumps({"reply": json.dumps({"why": 'It says "a": b.', "label": 1})}).encode()] * 2
-    assert decode_lines(lines) is None  # a backslash before a backslash before a quotation mark: nobody can be sure
-    lines = [json.dumps({"reply": json.dumps({"label": 1})}).encode()] * 2
-    assert decode_lines(lines) == [{"reply": '{"label": 1}'}] * 2
-
+from karat.files.input_file import InputFile
+from karat.json_decoding import decode_json, decode_lines
+from karat.sources.records import records_from_json_lines
 
 BAD = {
     "a repeated key": (b'{"a": 1, "a": 2}', "the key 'a' appears twice in one object"),
@@ -110,6 +46,51 @@ def test_bad_json_is_one_error_with_its_place(name: str) -> None:
     assert error.what == what or (name == "a trailing comma" and "Illegal trailing comma" in error.what)
     assert str(error.place) == "run.json"
     assert error.hint
+
+
+def test_a_key_that_appears_twice_in_a_large_document_has_its_last_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b'{"q": {"d": 1, "d": 2}}'
+    monkeypatch.setattr(json_decoding, "STRICT_UP_TO", len(data))
+    with pytest.raises(KaratError, match="the key 'd' appears twice in one object"):
+        decode_json(data, "run.json", "A hint.")
+    assert decode_json(data + b" ", "run.json", "A hint.") == {"q": {"d": 2}}
+
+
+@pytest.mark.parametrize("name", [name for name in BAD if "repeated" not in name])
+def test_errors_in_large_documents_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_decoding, "STRICT_UP_TO", -1)
+    if name != "thousands of digits":  # which are a float
+        test_bad_json_is_one_error_with_its_place(name)
+
+
+def test_a_key_that_appears_twice_in_the_first_lines_is_an_error(tmp_path: Path) -> None:
+    good, bad = '{"query": "q", "truth": [], "x": 1}\n', '{"query": "q", "truth": [], "x": 1, "x": 2}'
+    for line in (1, 2, 1000, 1001):
+        path = tmp_path / "results.jsonl"
+        path.write_text(good * (line - 1) + bad)
+        if line <= 1000:
+            with pytest.raises(KaratError, match=f"jsonl:{line}: the key 'x' appears twice in one object"):
+                list(records_from_json_lines(InputFile(str(path)), ""))
+        else:
+            assert [*records_from_json_lines(InputFile(str(path)), "")][-1][1]["x"] == 2
+
+
+def test_lines_are_decoded_or_not_at_all() -> None:
+    lines = [b'{"a": 1}', b'{"a": 1, "a": 2}']
+    assert decode_lines(lines) == [{"a": 1}, {"a": 2}]
+    assert decode_lines(lines, strict=True) is None
+    assert decode_lines(lines[:1], strict=True) == [{"a": 1}]
+    assert decode_lines([*lines, b""]) is None
+
+
+def test_a_whole_number_beyond_64_bits_in_a_large_file_is_not_an_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run.json").write_text('[{"query": "q", "doc": 123456789012345678901234567890, "score": 1}]')
+    assert evaluate({"q": ["123456789012345678901234567890"]}, tmp_path / "run.json", "RR")["RR"] == 1
+    monkeypatch.setattr(json_decoding, "STRICT_UP_TO", -1)
+    with pytest.raises(KaratError, match="is not an id"):
+        evaluate({"q": ["123456789012345678901234567890"]}, tmp_path / "run.json", "RR")
 
 
 def test_numbers_and_texts_have_the_values_of_pythons_decoder() -> None:

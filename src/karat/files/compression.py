@@ -32,6 +32,7 @@ _EXPANSION_CHECKED_FROM = 64 * MB
 _MOST_MEMORY = 256 * MB  # of the decompressor of xz data; xz -9 needs 65 MB
 _READ = 256 << 10  # compressed; larger steps take longer if there are many short parts
 _PIECE = MB  # decompressed
+_BUFFER = 64 << 10
 _PIECES_AHEAD = 4
 _START = 16  # bytes, from which a compression is recognized
 
@@ -42,7 +43,7 @@ def decompressed(file: BufferedReader, name: str) -> BufferedReader:
     file.seek(0)
     if compression is None:
         return file
-    stream: BufferedReader = BufferedReader(_Joined(_read_ahead(_checked(file, compression, name))), _READ)
+    stream: BufferedReader = BufferedReader(_Joined(_read_ahead(_checked(file, compression, name))), _BUFFER)
     try:
         if inner := compression_of(stream.peek(_START)):
             raise _compressed_twice(inner, compression, name)

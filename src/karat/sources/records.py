@@ -149,7 +149,7 @@ def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = 
 
 
 def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[str, Record]]:
-    """Each object of a JSON lines file with its place; a key that appears twice in an object is an error."""
+    """Each object of a JSON lines file with its place."""
     for numbers, records in objects_from_json_lines(source, hint):
         yield from zip((f"{source.name}:{number}" for number in numbers), records, strict=True)
 
@@ -163,11 +163,11 @@ def objects_from_json_lines(
     """
     for start, lines in _in_pieces(source.lines_in_blocks(progress)):
         numbers, filled = list(range(start, start + len(lines))), lines
-        objects = decode_lines(lines)
+        objects = decode_lines(lines, strict=start <= _LINES_AT_ONCE)
         if objects is None:  # usually because a line is blank
             numbers = [number for number, line in enumerate(lines, start) if line and not line.isspace()]
             filled = [lines[number - start] for number in numbers]
-            objects = decode_lines(filled)
+            objects = decode_lines(filled, strict=start <= _LINES_AT_ONCE)
         if objects is None or not set(map(type, objects)) <= {dict}:
             objects = []
             for number, line in zip(numbers, filled, strict=True):
