@@ -151,6 +151,19 @@ def test_a_gate_can_decide_by_the_worst_that_missing_labels_allow(
     assert any("that missing labels allow." in note for note in found.notes)
 
 
+def test_a_gate_says_that_the_worst_case_is_an_outer_bound() -> None:
+    passages = [{"query": "q", "id": f"p{at}", "type": "passage", "rank": at + 1} for at in range(20)]
+    labels = [{"query": "q", "task": "relevance", "item": f"p{at}", "state": "failed"} for at in range(19)]
+    labels += [{"query": "q", "task": "relevance", "item": "p19", "label": 1}]
+    labels += [{**each, "query": "r"} for each in (passages[0], {**labels[-1], "item": "p0"})]
+    scores = evaluate_verdicts([*passages, *labels], "ContextPrecision")
+    assert str(scores.bounds("ContextPrecision")).count("~") == 5  # in two rows, and what it means
+    found = gate(scores, [Rule("min", "ContextPrecision", 0.1)], unknown="worst")
+    assert [note for note in found.notes if "outer" in note] == [
+        "note: of ContextPrecision, this is an outer bound: the worst possible value may be better, but not worse."
+    ]
+
+
 def test_the_worst_drop_is_from_the_best_of_the_baseline() -> None:
     known = SCORES.take([0, 2])
     drop = Rule("max-drop", "Faithfulness", 0.2)

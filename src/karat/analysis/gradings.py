@@ -41,7 +41,7 @@ from karat.stats import ROUNDING, Progress
 
 # The most unjudged documents of a query, above the cut-off, for which all gradings may be computed.
 MOST_DOCUMENTS = 128
-# The most gradings that are computed for the lowest value of a query with more of them.
+# The most gradings that are computed for the lowest, and for the highest, value of a query with more of them.
 _MOST_GRADINGS = 16
 # The most different grades of a query, times its unjudged documents, for which the best grades are searched for.
 MOST_COMBINATIONS = 1 << 16
@@ -214,6 +214,7 @@ class _Search:
         self.unjudged = block.unjudged.sum(axis=1)
         self.within = block.unjudged[:, : measure.cutoff].sum(axis=1)
         self.sizes = np.diff(block.offsets) + np.diff(block.grade_offsets)
+        self.of_all = np.full((3, len(low)), np.nan)
 
     def run(self) -> None:
         """Compute the gradings that can give the lowest or the highest value."""
@@ -246,21 +247,23 @@ class _Search:
         Documents below the cut-off are relevant in all gradings for the lowest value. Of stretches of m, only those are
         divided whose limit is beyond the best value that is known.
         """
-        beyond = self.measure.definition.bounds[1 if topmost else 0]
+        lowest, highest = self.measure.definition.bounds
         query = self._undecided(topmost)
-        if topmost or self.measure.definition.normalizer is None:
-            # With few gradings, no limit of the highest value is below that of the measure.
+        if self.measure.definition.normalizer is None:
             many = self.within[query] > MOST_DOCUMENTS
-            self._set_outer(query[many], beyond, topmost)
+            self._set_outer(query[many], highest if topmost else lowest, topmost)
             query = query[~many]
-        ends = np.stack([self._graded(query, m, topmost) for m in (np.zeros_like(query), self.within[query])])
+        ends = np.stack([self._graded(query, np.zeros_like(query), topmost), self._last(query, topmost)])
         most = np.where(self.within > MOST_DOCUMENTS, _MOST_GRADINGS, np.inf)
+        if topmost:
+            most[query[self._needed(query, ends) > most[query]]] = 0
         computed = np.full(len(most), len(ends))
         while len(query):
             # The dividend at one end, divided by the normalizer at the other end.
             dividend, normalizer = ends[1 if topmost else 0, 1], ends[0 if topmost else 1, 2]
-            limit = np.full(len(query), beyond)
+            limit = np.full(len(query), highest if topmost else lowest)
             np.divide(dividend, normalizer, out=limit, where=normalizer > 0)
+            limit = np.clip(limit, lowest, highest)
             known = self.high[query] * (1 + ROUNDING) if topmost else self.low[query] * (1 - ROUNDING)
             is_open = (ends[1, 0] - ends[0, 0] > 1) & (limit > known if topmost else limit < known)
             query, ends, limit = query[is_open], ends[..., is_open], limit[is_open]
@@ -273,11 +276,29 @@ class _Search:
             ends = np.concatenate([np.stack([ends[0], middle]), np.stack([middle, ends[1]])], axis=-1)
             query = np.r_[query, query]
 
+    def _needed(self, query: Ints, ends: Floats) -> Floats:
+        """About how many gradings it takes until the limits of highest values are below the range of the measure.
+
+        That is, until the normalizers at the ends of a stretch differ by less than the range and the best known value.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = self.measure.definition.bounds[1] / self.high[query]
+            needed: Floats = np.log(ends[1, 2] / ends[0, 2]) / np.log(room)
+        return needed
+
     def _graded(self, query: Ints, m: Ints, topmost: bool) -> Floats:
         """m, and the dividend and the normalizer of the grading with the m topmost, or the m lowest, documents."""
         start, stop = (np.zeros_like(m), m) if topmost else (self.within[query] - m, self.unjudged[query])
         value, normalizer = self._compute(query, start, stop)
         return np.stack([m.astype(float), value * normalizer, normalizer])
+
+    def _last(self, query: Ints, topmost: bool) -> Floats:
+        """What `_graded` returns for all documents, which is computed once: above the cut-off, all are the topmost."""
+        if topmost and (self.within < self.unjudged).any():
+            return self._graded(query, self.within[query], topmost)
+        new = query[np.isnan(self.of_all[0, query])]
+        self.of_all[:, new] = self._graded(new, self.within[new], topmost=False)
+        return self.of_all[:, query]
 
     def _compute_best(self, best_grades: BestGrades) -> None:
         """Compute the grading with the highest value."""
@@ -302,12 +323,11 @@ class _Search:
         return np.flatnonzero(self.high != highest if topmost else self.low != lowest)
 
     def _set_outer(self, query: Ints, limit: Floats | float, topmost: bool) -> None:
-        """Note that the values of some queries lie within a limit, or the range of the measure."""
-        lowest, highest = self.measure.definition.bounds
+        """Note that the values of some queries lie within a limit, which they may not reach."""
         if topmost:
-            np.maximum.at(self.high, query, np.minimum(limit, highest))
+            np.maximum.at(self.high, query, limit)
         else:
-            np.minimum.at(self.low, query, np.maximum(limit, lowest))
+            np.minimum.at(self.low, query, limit)
         self.exact[query] = False
 
     def _compute(self, query: Ints, start: Ints, stop: Ints, grades: Floats | None = None) -> tuple[Floats, Floats]:
