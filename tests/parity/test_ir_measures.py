@@ -36,7 +36,7 @@ def test_a_score_is_found_by_the_measure_of_ir_measures_that_was_asked_for() -> 
     scores: Scores = systems["one"]
     assert scores.measures == ("nDCG@10", "RR")
     assert scores.only([measure]).measures == ("nDCG@10",)
-    assert scores.per_query["1"][measure] == scores.per_query["1"]["nDCG@10"]
+    assert scores.value_of("1", measure) == scores.per_query["1"]["nDCG@10"]
     assert measure in scores
     assert other not in scores
     assert compare(systems, measures=[measure]).row(measure).measure == "nDCG@10"

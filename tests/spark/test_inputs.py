@@ -24,7 +24,7 @@ from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import ROW_ERROR
 from karat.sources import read_run, read_truth
 from karat.sources.answers import read_gold_answers
-from karat.sources.numeric_ids import NumericIdsNote
+from karat.sources.numeric_ids import NumericIds
 from tests.unit.test_spark_lines import CSV, LISTS, NO_TRUTH, QRELS, RUN, rows_of
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def test_data_frames_are_read_as_their_arrow_tables_are_locally(spark: SparkSess
     read = found.drop_columns(["key"])
     assert rows_of(read, role, columns=table.columns) == rows_of(local, role, columns=columns)
     assert set(table.notes) <= set(source.notes)
-    assert all(isinstance(note, NumericIdsNote) for note in {*source.notes} - {*table.notes})  # the executors note them
+    assert all(isinstance(note, NumericIds) for note in {*source.notes} - {*table.notes})  # the executors note them
     if role == "run":
         assert {query for batch in source.batches() for query in batch().queries} <= set(keys)
     assert table.by_query == ("array" in schema or "map" in schema)
@@ -209,7 +209,7 @@ def test_answers_are_read_from_the_column_that_has_values(spark: SparkSession) -
     found = collected(table.frame.select(table.key.alias("key"), "*"))
     assert found["key"].to_pylist() == ["7", "8"]
     local = read_gold_answers(collected(frame), {"query": "meta.id"})
-    assert read_gold_answers(found.drop_columns(["key"]), table.columns) == local
+    assert read_gold_answers(found.drop_columns(["key"]), table.columns).by_query == local.by_query
     assert table.notes == local.notes
 
 

@@ -20,18 +20,26 @@ class Result(NamedTuple):
     reference: str
 
 
+def gold_answers(*arguments: Any, **options: Any) -> dict[str, tuple[str, ...] | None]:
+    return read_gold_answers(*arguments, **options).by_query
+
+
+def predicted_answers(*arguments: Any, **options: Any) -> dict[str, str | None]:
+    return read_predicted_answers(*arguments, **options).by_query
+
+
 @pytest.mark.parametrize("pairs", [PAIRS, [(1, "Paris")], [("q", ["a", "b"])]])
 def test_pairs_of_a_question_and_an_answer_are_not_read_as_two_answers(pairs: list[Any]) -> None:
-    for read in (read_gold_answers, lambda source: read_predicted_answers(source, {})):
+    for read in (gold_answers, lambda source: predicted_answers(source, {})):
         for source in (pairs, iter(pairs)):
             with pytest.raises(KaratError, match=r"may be a question with its answer, or two answers.*dict\(pairs\)"):
                 read(source)
 
 
 def test_what_cannot_be_pairs_is_read_as_gold_answers() -> None:
-    assert read_gold_answers(dict(PAIRS)) == {"q1": ("Paris",), "q2": ("Rome",)}
-    assert read_gold_answers([("a", "b"), ("c",)]) == {"0": ("a", "b"), "1": ("c",)}
-    assert read_gold_answers([["a", "b"], ["c", "d"]]) == {"0": ("a", "b"), "1": ("c", "d")}
+    assert gold_answers(dict(PAIRS)) == {"q1": ("Paris",), "q2": ("Rome",)}
+    assert gold_answers([("a", "b"), ("c",)]) == {"0": ("a", "b"), "1": ("c",)}
+    assert gold_answers([["a", "b"], ["c", "d"]]) == {"0": ("a", "b"), "1": ("c", "d")}
 
 
 @pytest.mark.parametrize("kind", [Result, SimpleNamespace])
@@ -39,10 +47,10 @@ def test_records_may_be_objects_with_attributes(kind: type) -> None:
     records = [kind(question="q", reference="a"), kind(question="r", reference="b")]
     for source in (records, iter(records)):
         found = read_gold_answers(source)
-        assert found == {"q": ("a",), "r": ("b",)}
+        assert found.by_query == {"q": ("a",), "r": ("b",)}
         note = "the ground truth: query is read from the field 'question' and gold_answers from 'reference'"
         assert found.notes == (note,)
-    assert read_predicted_answers(records, {}, {"answer": "reference"}) == {"q": "a", "r": "b"}
+    assert predicted_answers(records, {}, {"answer": "reference"}) == {"q": "a", "r": "b"}
 
 
 def test_a_note_says_which_names_of_columns_and_fields_were_guessed(tmp_path: Path) -> None:
@@ -72,4 +80,4 @@ def test_a_note_says_which_names_of_columns_and_fields_were_guessed(tmp_path: Pa
 )
 def test_own_and_given_names_need_no_note(record: dict[str, str], fields: dict[str, str] | None) -> None:
     found = read_gold_answers([record], fields)
-    assert (found, found.notes) == ({"q": ("a",)}, ())
+    assert (found.by_query, found.notes) == ({"q": ("a",)}, ())

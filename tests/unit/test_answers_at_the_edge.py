@@ -17,6 +17,14 @@ D: dict[str, Any] = {"query": "q", "truth": ["a"], "retrieved": ["a"]}
 A: dict[str, Any] = {"query": "q", "gold_answers": ["x"], "answer": "x"}
 
 
+def gold_answers(*arguments: Any, **options: Any) -> dict[str, tuple[str, ...] | None]:
+    return read_gold_answers(*arguments, **options).by_query
+
+
+def predicted_answers(*arguments: Any, **options: Any) -> dict[str, str | None]:
+    return read_predicted_answers(*arguments, **options).by_query
+
+
 def test_rouge_l_if_all_gold_answers_are_empty() -> None:
     assert evaluate_answers({"q": ""}, {"q": "dog"})["RougeL"] == 0.0
 
@@ -47,21 +55,21 @@ def test_answers_that_lack_gold_answers_are_a_finding(record: dict[str, Any]) ->
 def test_two_columns_with_the_same_name_are_an_error(data: str, tmp_path: Path) -> None:
     (tmp_path / "t").write_text(data)
     with pytest.raises(KaratError):
-        read_gold_answers(tmp_path / "t")
+        gold_answers(tmp_path / "t")
 
 
 def test_two_arrow_columns_with_the_same_name_are_an_error() -> None:
     with pytest.raises(KaratError):
-        read_gold_answers(pa.table([["q"], ["a"], ["b"]], names=["id", "answer", "answer"]))
+        gold_answers(pa.table([["q"], ["a"], ["b"]], names=["id", "answer", "answer"]))
 
 
 def test_the_first_record_may_lack_an_answer() -> None:
-    assert read_predicted_answers([{"id": "q1"}, {"id": "q2", "answer": "x"}], {}) == {"q1": None, "q2": "x"}
+    assert predicted_answers([{"id": "q1"}, {"id": "q2", "answer": "x"}], {}) == {"q1": None, "q2": "x"}
 
 
 def test_the_first_record_may_have_null_inside_an_object() -> None:
     records = [{"id": "q1", "y": {"z": None}}, {"id": "q2", "y": {"z": "a"}}]
-    assert read_gold_answers(records, {"gold_answers": "y.z"}) == {"q1": None, "q2": ("a",)}
+    assert gold_answers(records, {"gold_answers": "y.z"}) == {"q1": None, "q2": ("a",)}
 
 
 def test_f1_is_ambiguous_in_scores_that_have_both_f_and_token_f1() -> None:
@@ -76,7 +84,7 @@ def test_scores_have_the_given_name_whatever_is_evaluated() -> None:
 
 def test_a_tsv_file_may_start_with_a_blank_line(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("\nquery\tanswer\nq\ta\n")
-    assert read_gold_answers(tmp_path / "t") == {"q": ("a",)}
+    assert gold_answers(tmp_path / "t") == {"q": ("a",)}
 
 
 @pytest.mark.parametrize("fields", ["query", ["query"]])
@@ -95,18 +103,18 @@ def test_answers_nested_too_deeply_are_an_error() -> None:
     for _ in range(3000):
         deep = {"text": deep}
     with pytest.raises(KaratError):
-        read_gold_answers({"q": deep})
+        gold_answers({"q": deep})
 
 
 def test_arrow_columns_with_invalid_utf8_are_an_error() -> None:
     buffers = [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
     with pytest.raises(KaratError):
-        read_gold_answers(pa.table({"query": ["q"], "answer": pa.Array.from_buffers(pa.string(), 1, buffers)}))
+        gold_answers(pa.table({"query": ["q"], "answer": pa.Array.from_buffers(pa.string(), 1, buffers)}))
 
 
 def test_arrow_dates_beyond_the_range_of_python_are_an_error() -> None:
     with pytest.raises(KaratError):
-        read_gold_answers(pa.table({"query": ["q"], "answer": pa.array([2**62], pa.timestamp("s"))}))
+        gold_answers(pa.table({"query": ["q"], "answer": pa.array([2**62], pa.timestamp("s"))}))
 
 
 def test_unknown_fields_are_rejected_for_mappings_too() -> None:
@@ -132,16 +140,16 @@ def test_the_error_for_a_missing_part_names_its_fields_even_with_an_ambiguous_me
 def test_the_error_for_a_lone_surrogate_names_its_place_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "t").write_text('{"\\ud800": "a"}')
     with pytest.raises(KaratError) as caught:
-        read_gold_answers(tmp_path / "t")
+        gold_answers(tmp_path / "t")
     assert str(tmp_path) in str(caught.value.place)
 
 
 @pytest.mark.parametrize("source", [{"1": "a", 1: "b"}, pd.Series(["a"])])
 def test_every_error_has_a_hint(source: Any) -> None:
     with pytest.raises(KaratError) as caught:
-        read_gold_answers(source)
+        gold_answers(source)
     assert caught.value.hint
 
 
 def test_squads_data_set_is_read_from_memory_and_from_a_file() -> None:
-    assert read_gold_answers({"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": []}]}]}]}) == {"1": ("",)}
+    assert gold_answers({"data": [{"paragraphs": [{"qas": [{"id": "1", "answers": []}]}]}]}) == {"1": ("",)}

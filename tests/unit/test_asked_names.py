@@ -30,9 +30,8 @@ def test_a_score_is_found_by_every_name_of_its_measure(name: Any) -> None:
     scores = of(["map"], rel=2)
     assert scores.measures == ("AP(rel=2)",)
     assert scores[name] == scores["AP(rel=2)"] == 0.75
-    assert scores.per_query["q1"][name] == scores.per_query["q1"].get(name) == 0.5
+    assert scores.value_of("q1", name) == 0.5
     assert name in scores
-    assert name in scores.per_query["q1"]
     assert scores.only([name]).measures == scores.only(name).measures == ("AP(rel=2)",)
     assert scores.take([1])[name] == 1.0
 
@@ -50,23 +49,14 @@ def test_a_column_is_found_by_its_own_name_even_if_another_one_was_asked_for_by_
     assert scores.to_dict(names="asked")["means"] == {"AP(rel=1)": scores["AP"], "AP": 0.75}
 
 
-def test_the_values_of_a_query_are_a_dict_that_knows_more_names() -> None:
-    row = of(["map", "mrr"]).per_query["q2"]
-    assert row == {"AP": 1.0, "RR": 1.0}
-    assert repr(row) == "{'AP': 1.0, 'RR': 1.0}"
-    assert json.dumps(row) == '{"AP": 1.0, "RR": 1.0}'
-    assert type(pickle.loads(pickle.dumps(row))) is type(copy.deepcopy(row)) is dict
-    assert {**row} == dict(row) == row
-    with pytest.raises(KeyError, match="nDCG"):
-        row["nDCG"]
-    assert row.get("nDCG", 7) == 7
-    assert "nDCG" not in row
-    assert row.get(3) is None  # type: ignore[call-overload]  # anything may be looked up
-    del row["AP"]
-    with pytest.raises(KeyError, match="AP"):
-        row["AP"]
-    with pytest.raises(KeyError, match="AP"):
-        row["map"]
+def test_the_values_of_a_query_are_a_plain_dict_by_the_names_of_the_columns() -> None:
+    scores = of(["map", "mrr"])
+    assert type(scores.per_query["q2"]) is dict
+    assert json.dumps(scores.per_query["q2"]) == '{"AP": 1.0, "RR": 1.0}'
+    with pytest.raises(KaratError, match="these scores have no 'nDCG'"):
+        scores.value_of("q2", "nDCG")
+    with pytest.raises(KaratError, match=r"these scores have no query 'q21'\. Did you mean q"):
+        scores.value_of("q21", "map")
 
 
 def test_a_name_of_several_measures_selects_their_columns() -> None:
@@ -198,10 +188,10 @@ def test_pickled_and_copied_scores_know_the_asked_names() -> None:
     assert scores.per_query
     for other in (pickle.loads(pickle.dumps(scores)), copy.copy(scores), copy.deepcopy(scores)):
         assert other["map"] == 0.75
-        assert other.per_query["q1"]["map"] == 0.5
+        assert other.value_of("q1", "map") == 0.5
 
 
 def test_answer_measures_are_read_back_by_the_asked_name() -> None:
     scores = evaluate_answers({"q": "x y"}, {"q": "x"}, ["squad_f1", "exact_match"])
-    assert scores["squad_f1"] == scores.per_query["q"]["squad_f1"] == pytest.approx(2 / 3)
+    assert scores["squad_f1"] == scores.value_of("q", "squad_f1") == pytest.approx(2 / 3)
     assert list(scores.to_dict(names="asked")["means"]) == ["squad_f1", "exact_match"]

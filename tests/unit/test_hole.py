@@ -47,7 +47,7 @@ def test_the_value_does_not_depend_on_the_source(kind: str, tmp_path: Path) -> N
         run = tmp_path / "run.trec"
         run.write_text("".join(lines if kind == "trec" else lines[::2] + lines[1::2]))
     scores = evaluate(TRUTH, run, ["hole@4", "Unjudged@4"])
-    assert [row["hole@4"] for row in scores.per_query.values()] == [0.25, 0.25]
+    assert [scores.value_of(query, "hole@4") for query in scores.queries] == [0.25, 0.25]
     assert [row["Unjudged@4"] for row in scores.per_query.values()] == [0.75, 0.5]
     assert not scores.higher_is_better("hole@4")
 
@@ -57,7 +57,7 @@ def test_queries_that_are_left_out_still_judge_documents() -> None:
     assert scores.per_query == {"q": {"Hole@4": 0.25}}
     record = {"query": "q", "truth": [{"id": "a"}], "retrieved": [{"id": "a"}, {"id": "b"}]}
     other = {"query": "r", "truth": [{"id": "b"}], "retrieved": [{"id": "x"}]}
-    assert evaluate_results([record, other], "hole@2", match="id").per_query["q"]["hole@2"] == 0
+    assert evaluate_results([record, other], "hole@2", match="id").value_of("q", "hole@2") == 0
 
 
 def test_what_reads_the_documents_of_one_query_refuses_the_measure() -> None:

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
 from karat.files.input_file import InputFile
-from karat.sources.answers import PredictedAnswers, read_gold_answers, read_predicted_answers
+from karat.sources.answers import read_gold_answers, read_predicted_answers
 from tests.block_size import block_size
 from tests.standard_input import piped
 
@@ -85,8 +85,16 @@ def error_of(read: Callable[..., Any], *args: Any, **options: Any) -> KaratError
     return caught.value
 
 
-def predicted(source: Any, fields: Mapping[str, str] | None = None) -> PredictedAnswers:
-    return read_predicted_answers(source, GOLD, fields)
+def gold_answers(*arguments: Any, **options: Any) -> dict[str, tuple[str, ...] | None]:
+    return read_gold_answers(*arguments, **options).by_query
+
+
+def predicted_answers(*arguments: Any, **options: Any) -> dict[str, str | None]:
+    return read_predicted_answers(*arguments, **options).by_query
+
+
+def predicted(source: Any, fields: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    return predicted_answers(source, GOLD, fields)
 
 
 # The same answers from every Python type.
@@ -124,7 +132,7 @@ GOLDS_IN_PYTHON: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("form", GOLDS_IN_PYTHON)
 def test_gold_answers_are_the_same_from_every_python_type(form: str) -> None:
-    golds = read_gold_answers(GOLDS_IN_PYTHON[form]())
+    golds = gold_answers(GOLDS_IN_PYTHON[form]())
     assert list(golds.items()) == list(GOLD.items())
     assert evaluate_answers(GOLDS_IN_PYTHON[form](), PREDICTED, MEASURES).per_query == SCORED
 
@@ -152,18 +160,18 @@ def test_a_duckdb_relation_is_read_as_a_table() -> None:
     connection = duckdb.connect()
     connection.execute("create table answers (query text, answer text)")
     connection.executemany("insert into answers values (?, ?)", gold_rows())
-    assert read_gold_answers(connection.sql("select * from answers")) == GOLD
+    assert gold_answers(connection.sql("select * from answers")) == GOLD
 
 
 def test_questions_of_lists_are_numbered_from_zero_and_matched_by_position() -> None:
     golds = [list(texts) for texts in GOLD.values()]
-    assert read_gold_answers(golds) == dict(zip("0123", GOLD.values(), strict=True))
+    assert gold_answers(golds) == dict(zip("0123", GOLD.values(), strict=True))
     scores = evaluate_answers(golds, list(PREDICTED.values()), MEASURES)
     assert scores.per_query == dict(zip("0123", SCORED.values(), strict=True))
 
 
 def test_a_list_is_matched_with_the_questions_of_a_mapping_by_position() -> None:
-    assert read_predicted_answers(["x", None, "y"], {"b": ("x",), "a": None, "c": ("y",)}) == {
+    assert predicted_answers(["x", None, "y"], {"b": ("x",), "a": None, "c": ("y",)}) == {
         "b": "x",
         "a": None,
         "c": "y",
@@ -180,7 +188,7 @@ def test_predictions_may_be_in_another_order_than_the_questions() -> None:
 @pytest.mark.parametrize("content", ["0", "null", '"text"'])
 def test_json_that_is_neither_an_object_nor_a_list_is_an_error(content: str, write: Write) -> None:
     with pytest.raises(KaratError, match="this file contains"):
-        read_predicted_answers(write(content, "answers.json"), {"q1": ("a",)})
+        predicted_answers(write(content, "answers.json"), {"q1": ("a",)})
 
 
 def test_a_huge_number_in_a_set_of_gold_answers_is_an_error() -> None:
@@ -189,7 +197,7 @@ def test_a_huge_number_in_a_set_of_gold_answers_is_an_error() -> None:
 
 
 def test_the_gold_answers_of_a_set_are_sorted_and_those_of_a_list_stay_in_order() -> None:
-    assert read_gold_answers({"set": {"b", "c", "a"}, "frozen": frozenset({"b", "a"}), "list": ["b", "c", "a"]}) == {
+    assert gold_answers({"set": {"b", "c", "a"}, "frozen": frozenset({"b", "a"}), "list": ["b", "c", "a"]}) == {
         "set": ("a", "b", "c"),
         "frozen": ("a", "b"),
         "list": ("b", "c", "a"),
@@ -197,12 +205,12 @@ def test_the_gold_answers_of_a_set_are_sorted_and_those_of_a_list_stay_in_order(
 
 
 def test_a_gold_answer_that_is_listed_twice_counts_once() -> None:
-    assert read_gold_answers({"q": ["b", "a", "b"]}) == {"q": ("b", "a")}
+    assert gold_answers({"q": ["b", "a", "b"]}) == {"q": ("b", "a")}
 
 
 @pytest.mark.parametrize("nothing", [[], (), set(), {"text": []}, {"text": [], "answer_start": []}, "", [""]])
 def test_an_empty_list_of_gold_answers_means_that_the_right_answer_is_empty(nothing: Any) -> None:
-    assert read_gold_answers({"q": nothing}) == {"q": ("",)}
+    assert gold_answers({"q": nothing}) == {"q": ("",)}
 
 
 NULLS: dict[str, Any] = {
@@ -221,14 +229,14 @@ NULLS: dict[str, Any] = {
 @pytest.mark.parametrize("form", NULLS)
 def test_null_means_that_no_gold_answer_is_known_or_no_answer_predicted(form: str) -> None:
     names = {"0": "q", "1": "r"} if form == "a list" else {}
-    golds = {names.get(query, query): texts for query, texts in read_gold_answers(NULLS[form]).items()}
+    golds = {names.get(query, query): texts for query, texts in gold_answers(NULLS[form]).items()}
     assert golds == {"q": ("a",), "r": None}
-    assert read_predicted_answers(NULLS[form], {"q": ("a",), "r": ("b",)}) == {"q": "a", "r": None}
+    assert predicted_answers(NULLS[form], {"q": ("a",), "r": ("b",)}) == {"q": "a", "r": None}
 
 
 def test_null_and_an_empty_list_in_a_column_of_lists_differ() -> None:
     frame = pl.DataFrame({"query": ["q", "r", "s"], "gold_answers": [["a", "b"], None, []]})
-    assert read_gold_answers(frame) == {"q": ("a", "b"), "r": None, "s": ("",)}
+    assert gold_answers(frame) == {"q": ("a", "b"), "r": None, "s": ("",)}
 
 
 def test_a_column_of_only_nulls_predicts_nothing() -> None:
@@ -237,13 +245,13 @@ def test_a_column_of_only_nulls_predicts_nothing() -> None:
 
 def test_a_frame_longer_than_a_batch_is_read_completely() -> None:
     queries = [f"q{at}" for at in range(25_000)]
-    golds = read_gold_answers(pa.table({"query": queries, "answer": [f"a{at}" for at in range(25_000)]}))
+    golds = gold_answers(pa.table({"query": queries, "answer": [f"a{at}" for at in range(25_000)]}))
     assert golds == {f"q{at}": (f"a{at}",) for at in range(25_000)}
 
 
 @pytest.mark.parametrize("name", ["query", "id", "query_id", "question_id", "qid", "question", "_id"])
 def test_the_question_may_have_several_field_names(name: str) -> None:
-    assert read_gold_answers([{name: "q", "gold_answers": "a"}]) == {"q": ("a",)}
+    assert gold_answers([{name: "q", "gold_answers": "a"}]) == {"q": ("a",)}
 
 
 @pytest.mark.parametrize(
@@ -252,7 +260,7 @@ def test_the_question_may_have_several_field_names(name: str) -> None:
     " gold".split(),
 )
 def test_gold_answers_may_have_several_field_names(name: str) -> None:
-    assert read_gold_answers([{"query": "q", name: ["a", "b"]}]) == {"q": ("a", "b")}
+    assert gold_answers([{"query": "q", name: ["a", "b"]}]) == {"q": ("a", "b")}
 
 
 @pytest.mark.parametrize(
@@ -264,7 +272,7 @@ def test_predicted_answers_may_have_several_field_names(name: str) -> None:
 
 def test_a_record_may_contain_both_gold_answers_and_a_predicted_answer() -> None:
     records = [{"query": "why?", "id": 3, "question": "x", "answers": ["a"], "answer": "b", "prediction": "c"}]
-    assert read_gold_answers(records) == {"why?": ("a",)}
+    assert gold_answers(records) == {"why?": ("a",)}
     assert predicted(records) == {"why?": "b"}
 
 
@@ -272,7 +280,7 @@ def test_given_names_of_fields_are_used() -> None:
     records = [{"query": "no", "answer": "no", "gold": "no", "key": {"id": "q1"}, "labels": ["a"], "said": "b"}]
     fields = {"query": "key.id", "gold_answers": "labels", "answer": "said"}
     for source in (records, pa.Table.from_pylist(records), pl.DataFrame(records)):
-        assert read_gold_answers(source, fields) == {"q1": ("a",)}
+        assert gold_answers(source, fields) == {"q1": ("a",)}
         assert predicted(source, fields) == {"q1": "b"}
     assert evaluate_answers(records, records, "EM", fields=fields).per_query == {"q1": {"EM": 0.0}}
 
@@ -281,8 +289,8 @@ def test_names_of_fields_can_be_given_for_files(write: Write) -> None:
     fields = {"query": "key", "gold_answers": "labels"}
     record = {"key": "q", "labels": "a", "query": "no", "answer": "no"}
     for data in (lines([record]), lines([record, {**record, "key": "r"}]), json.dumps([record])):
-        assert read_gold_answers(write(data), fields)["q"] == ("a",)
-    assert read_gold_answers(write(table([record, record.values()], "\t")), fields) == {"q": ("a",)}
+        assert gold_answers(write(data), fields)["q"] == ("a",)
+    assert gold_answers(write(table([record, record.values()], "\t")), fields) == {"q": ("a",)}
 
 
 # Files.
@@ -333,7 +341,7 @@ def test_gold_answers_are_the_same_from_every_file_format(form: str, how: str, w
     path = write(WRITTEN[how](TEXTS[form]()))
     is_table = form.endswith("SV")
     expected = in_a_table(GOLD) if is_table else GOLD
-    assert list(read_gold_answers(path).items()) == list(expected.items())
+    assert list(gold_answers(path).items()) == list(expected.items())
     scored = {query: values for query, values in SCORED.items() if query != "7" or not is_table}
     assert evaluate_answers(path, PREDICTED, MEASURES).per_query == scored
 
@@ -347,13 +355,13 @@ def test_lines_may_have_windows_line_ends(form: str, write: Write) -> None:
     else:
         text = text.replace("\n", "\r\n").replace("}, ", "},\r\n")
     assert text.count("\r\n") > 2 or form == "a JSON mapping"
-    assert read_gold_answers(write(text)) == (in_a_table(GOLD) if form.endswith("SV") else GOLD)
+    assert gold_answers(write(text)) == (in_a_table(GOLD) if form.endswith("SV") else GOLD)
 
 
 @pytest.mark.parametrize("form", TEXTS)
 def test_gold_answers_can_be_read_from_standard_input(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXTS[form]().encode())))
-    assert read_gold_answers("-") == (in_a_table(GOLD) if form.endswith("SV") else GOLD)
+    assert gold_answers("-") == (in_a_table(GOLD) if form.endswith("SV") else GOLD)
 
 
 def test_predictions_can_be_read_from_a_pipe(write: Write) -> None:
@@ -386,7 +394,7 @@ def test_predictions_are_the_same_from_every_file_format(form: str, how: str, wr
 
 def test_paths_may_be_strings_path_objects_or_input_files(write: Write) -> None:
     path = write(json.dumps(GOLD))
-    assert read_gold_answers(path) == read_gold_answers(Path(path)) == read_gold_answers(InputFile(path)) == GOLD
+    assert gold_answers(path) == gold_answers(Path(path)) == gold_answers(InputFile(path)) == GOLD
 
 
 def test_a_json_list_is_matched_by_position_on_both_sides(write: Write) -> None:
@@ -396,13 +404,13 @@ def test_a_json_list_is_matched_by_position_on_both_sides(write: Write) -> None:
 
 
 def test_a_single_record_with_a_null_answer_is_read_as_a_record(write: Write) -> None:
-    assert read_gold_answers(write('{"query": "q", "gold_answers": null}')) == {"q": None}
+    assert gold_answers(write('{"query": "q", "gold_answers": null}')) == {"q": None}
     assert predicted(write('{"query": "q1", "answer": null}')) == {"q1": None}
 
 
 def test_given_names_of_fields_are_used_for_a_single_record_in_a_file(write: Write) -> None:
     path = write('{"nr": "q", "labels": {"texts": ["a", "b"]}, "said": {"text": "b"}}')
-    assert read_gold_answers(path, {"query": "nr", "gold_answers": "labels.texts"}) == {"q": ("a", "b")}
+    assert gold_answers(path, {"query": "nr", "gold_answers": "labels.texts"}) == {"q": ("a", "b")}
     assert predicted(path, {"query": "nr", "answer": "said.text"}) == {"q": "b"}
 
 
@@ -424,37 +432,34 @@ def test_a_misspelt_field_name_for_a_single_record_in_a_file_is_an_error(
 
 
 def test_a_single_object_with_a_query_and_an_answer_is_read_as_a_record(write: Write) -> None:
-    assert read_gold_answers(write('{"query": "q", "answer": "a"}')) == {"q": ("a",)}
+    assert gold_answers(write('{"query": "q", "answer": "a"}')) == {"q": ("a",)}
     assert predicted(write('{"id": "q1", "prediction_text": "a"}')) == {"q1": "a"}
 
 
 def test_a_mapping_may_have_a_question_named_like_a_field(write: Write) -> None:
-    assert read_gold_answers(write('{"query": "a", "q": "b"}')) == {"query": ("a",), "q": ("b",)}
+    assert gold_answers(write('{"query": "a", "q": "b"}')) == {"query": ("a",), "q": ("b",)}
     assert predicted(write('{"data": "a", "answer": "b"}')) == {"data": "a", "answer": "b"}
 
 
 def test_blank_lines_are_skipped_but_counted_in_line_numbers(write: Write) -> None:
     text = '\n{"query": "q", "answer": "a"}\n \n\n{"query": "r", "answer": "b"}\n\n'
-    assert read_gold_answers(write(text)) == {"q": ("a",), "r": ("b",)}
-    assert (
-        str(error_of(read_gold_answers, write(text.replace('"b"', "1"))).place)
-        == write(text.replace('"b"', "1")) + ":5"
-    )
-    assert read_gold_answers(write("\n\nquery,answer\n\nq,a\n\n")) == {"q": ("a",)}
+    assert gold_answers(write(text)) == {"q": ("a",), "r": ("b",)}
+    assert str(error_of(gold_answers, write(text.replace('"b"', "1"))).place) == write(text.replace('"b"', "1")) + ":5"
+    assert gold_answers(write("\n\nquery,answer\n\nq,a\n\n")) == {"q": ("a",)}
 
 
 def test_a_text_with_quotation_marks_inside_need_not_be_quoted(write: Write) -> None:
-    assert read_gold_answers(write('query\tanswer\nq\t5" or 6"\n')) == {"q": ('5" or 6"',)}
+    assert gold_answers(write('query\tanswer\nq\t5" or 6"\n')) == {"q": ('5" or 6"',)}
 
 
 def test_commas_do_not_separate_columns_if_the_header_has_tabs(write: Write) -> None:
-    assert read_gold_answers(write("query\tanswer\nq\ta, b\n")) == {"q": ("a, b",)}
+    assert gold_answers(write("query\tanswer\nq\ta, b\n")) == {"q": ("a, b",)}
 
 
 def test_an_empty_cell_is_a_missing_answer_in_a_file_as_in_a_frame_read_from_it(write: Write) -> None:
     golds = write("query,answer\nq,Paris\nr,\n", "golds")
     predictions = write("query,answer\nq,\nr,Rome\n", "predictions")
-    assert read_gold_answers(golds) == read_gold_answers(pd.read_csv(golds)) == {"q": ("Paris",), "r": None}
+    assert gold_answers(golds) == gold_answers(pd.read_csv(golds)) == {"q": ("Paris",), "r": None}
     assert predicted(predictions) == predicted(pd.read_csv(predictions)) == {"q": None, "r": "Rome"}
 
 
@@ -463,7 +468,7 @@ def test_gold_answers_from_several_records_of_a_question_are_combined() -> None:
         {"query": "q", "answers": ["a"]}, {"query": "r", "answers": None}, {"query": "q", "answers": "b"},
         {"query": "q", "answers": None}, {"query": "q", "answers": ["a", "c"]},
     ]  # fmt: skip
-    assert read_gold_answers(records) == {"q": ("a", "b", "c"), "r": None}
+    assert gold_answers(records) == {"q": ("a", "b", "c"), "r": None}
 
 
 def test_two_predicted_answers_for_a_question_are_an_error_that_names_both_places(write: Write) -> None:
@@ -474,14 +479,14 @@ def test_two_predicted_answers_for_a_question_are_an_error_that_names_both_place
 
 def test_an_answer_may_have_a_million_characters(write: Write) -> None:
     long = "é" * 1_000_000
-    assert read_gold_answers({"q": long}) == {"q": (long,)}
+    assert gold_answers({"q": long}) == {"q": (long,)}
     for text in (json.dumps({"q": long}), lines([{"query": "q", "answer": long}, {"query": "r", "answer": "a"}])):
-        assert read_gold_answers(write(text))["q"] == (long,)
+        assert gold_answers(write(text))["q"] == (long,)
     assert evaluate_answers({"q": long}, {"q": long}, "EM")["EM"] == 1
 
 
 def test_an_answer_in_a_table_may_be_as_long_as_pythons_csv_module_allows(write: Write) -> None:
-    assert read_gold_answers(write(f"query,answer\nq,{'x' * 131_072}\n")) == {"q": ("x" * 131_072,)}
+    assert gold_answers(write(f"query,answer\nq,{'x' * 131_072}\n")) == {"q": ("x" * 131_072,)}
 
 
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -510,8 +515,8 @@ def test_gold_answers_survive_a_round_trip_through_json(
         "\n".join(json.dumps(record, ensure_ascii=ascii_only) for record in records),
     ):
         path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
-        assert list(read_gold_answers(path).items()) == list(as_read(golds).items())
-    assert read_gold_answers(golds) == read_gold_answers(records) == as_read(golds)
+        assert list(gold_answers(path).items()) == list(as_read(golds).items())
+    assert gold_answers(golds) == gold_answers(records) == as_read(golds)
 
 
 @given(st.dictionaries(ANY.filter(bool), st.lists(ANY, unique=True, min_size=1), min_size=1), st.sampled_from(",\t;"))
@@ -521,10 +526,8 @@ def test_gold_answers_survive_a_round_trip_through_a_table(
     rows = [(query, gold) for query, texts in golds.items() for gold in texts]
     path = tmp_path_factory.getbasetemp() / "golds"
     path.write_bytes(table([("query", "answer"), *rows], delimiter, "\r\n").encode())
-    assert read_gold_answers(path) == in_a_table(golds)
-    assert read_gold_answers(pa.table({"query": [q for q, _ in rows], "answer": [g for _, g in rows]})) == as_read(
-        golds
-    )
+    assert gold_answers(path) == in_a_table(golds)
+    assert gold_answers(pa.table({"query": [q for q, _ in rows], "answer": [g for _, g in rows]})) == as_read(golds)
 
 
 @given(st.dictionaries(QUESTION, st.one_of(st.none(), ANY), min_size=1))
@@ -545,9 +548,9 @@ def test_predictions_survive_a_round_trip_through_a_file(
     ):
         path.write_bytes(text.encode())
         if expected:
-            assert read_predicted_answers(path, answers) == expected
+            assert predicted_answers(path, answers) == expected
         else:
-            assert error_of(read_predicted_answers, path, answers).what == "no predicted answers found"
+            assert error_of(predicted_answers, path, answers).what == "no predicted answers found"
 
 
 @given(st.binary(max_size=60))
@@ -566,7 +569,7 @@ def test_any_bytes_are_read_as_answers_or_raise_a_karat_error(
     )
     for start in lead:
         path.write_bytes(start + junk)
-        for read in (read_gold_answers, predicted):
+        for read in (gold_answers, predicted):
             with suppress(KaratError):
                 read(path)
 
@@ -584,7 +587,7 @@ JSON = st.recursive(
 
 @given(JSON.filter(lambda value: not isinstance(value, str)))
 def test_any_value_is_read_as_answers_or_raises_a_karat_error(value: Any) -> None:
-    for read in (read_gold_answers, predicted):
+    for read in (gold_answers, predicted):
         with suppress(KaratError):
             read(value)
 
@@ -681,7 +684,7 @@ def test_an_invalid_file_is_an_error_with_a_place_and_a_hint(
 ) -> None:
     data, what, place, hint = INVALID_FILES[name]
     path = write(pack(data.encode() if isinstance(data, str) else data))
-    error = error_of(read_gold_answers, path)
+    error = error_of(gold_answers, path)
     assert re.search(what, error.what)
     assert str(error.place) == path + place
     assert re.search(hint, error.hint or "")
@@ -723,7 +726,7 @@ def test_invalid_predictions_are_an_error_with_a_place_and_a_hint(name: str, wri
 @pytest.mark.parametrize("data", ["", "\n \r\n", "\ufeff", "{}", "[]", '{"data": []}', "query,answer\n"])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_a_file_without_gold_answers_is_an_error(data: str, pack: Callable[[bytes], bytes], write: Write) -> None:
-    error = error_of(read_gold_answers, write(pack(data.encode())))
+    error = error_of(gold_answers, write(pack(data.encode())))
     assert error.what == "no gold answers found"
     assert str(error.place) == write(pack(data.encode()))
     assert "lines of" in (error.hint or "")
@@ -731,7 +734,7 @@ def test_a_file_without_gold_answers_is_an_error(data: str, pack: Callable[[byte
 
 def test_a_missing_file_is_an_error_that_suggests_the_most_similar_name(write: Write) -> None:
     path = write("{}", "gold.json")
-    for read in (read_gold_answers, predicted):
+    for read in (gold_answers, predicted):
         error = error_of(read, path.replace("gold.json", "gold.jsn"))
         assert error.what == "no such file"
         assert str(error.place) == path.replace("gold.json", "gold.jsn")
@@ -744,7 +747,7 @@ def test_a_text_instead_of_a_mapping_is_read_as_a_path_that_does_not_exist() -> 
 
 
 def test_a_folder_instead_of_a_file_is_an_error(tmp_path: Path) -> None:
-    for read in (read_gold_answers, predicted):
+    for read in (gold_answers, predicted):
         error = error_of(read, tmp_path)
         assert (error.what, str(error.place)) == ("this is a folder, not a file", str(tmp_path))
         assert error.hint == "Name a file in it."
@@ -763,7 +766,7 @@ def test_a_folder_instead_of_a_file_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("left", [2, 9, 1000, -9, -1])
 def test_truncated_gzip_is_an_error_that_names_the_file(text: str, left: int, write: Write) -> None:
     path = write(gzip.compress(text.encode())[:left])
-    error = error_of(read_gold_answers, path)
+    error = error_of(gold_answers, path)
     assert "damaged or cut short" in error.what
     assert str(error.place) == path
     assert error.hint == "Compress or download it again."
@@ -772,7 +775,7 @@ def test_truncated_gzip_is_an_error_that_names_the_file(text: str, left: int, wr
 def test_a_line_cut_by_damaged_gzip_is_reported_as_damaged_gzip(write: Write) -> None:
     data = bytearray(gzip.compress(lines({"query": each, "answer": "a"} for each in INCOMPRESSIBLE).encode()))
     data[len(data) // 2 : len(data) // 2 + 4] = b"\0\0\0\0"
-    assert "damaged or cut short" in error_of(read_gold_answers, write(bytes(data))).what
+    assert "damaged or cut short" in error_of(gold_answers, write(bytes(data))).what
 
 
 def test_answers_come_from_iterators_and_data_sets_of_hugging_face() -> None:
@@ -780,10 +783,10 @@ def test_answers_come_from_iterators_and_data_sets_of_hugging_face() -> None:
     expected = {"q1": ("a", "b"), "q2": ("c",)}
     data_set = datasets.Dataset.from_list(golds)
     for source in (iter(golds), (each for each in golds), data_set, data_set.to_iterable_dataset()):
-        assert read_gold_answers(source) == expected
-    assert read_predicted_answers((each for each in ("x", None)), expected) == {"q1": "x", "q2": None}
+        assert gold_answers(source) == expected
+    assert predicted_answers((each for each in ("x", None)), expected) == {"q1": "x", "q2": None}
     with pytest.raises(KaratError, match=r"question 'q' was already in the ground truth\[0\]"):
-        read_predicted_answers(iter([{"query": "q", "answer": "a"}] * 2), expected, name="the ground truth")
+        predicted_answers(iter([{"query": "q", "answer": "a"}] * 2), expected, name="the ground truth")
 
 
 # Invalid Python objects.
@@ -803,7 +806,7 @@ def test_answers_come_from_iterators_and_data_sets_of_hugging_face() -> None:
     ids=["bytes", "None", "a number", "a set", "a view", "numpy", "a lazy frame"],
 )
 def test_a_source_without_answers_is_an_error_that_lists_the_accepted_forms(source: Any, hint: str) -> None:
-    error = error_of(read_gold_answers, source)
+    error = error_of(gold_answers, source)
     assert "answers cannot be read from" in error.what
     assert re.search(hint, error.hint or "")
     error = error_of(predicted, source)
@@ -813,7 +816,7 @@ def test_a_source_without_answers_is_an_error_that_lists_the_accepted_forms(sour
 
 @pytest.mark.parametrize("empty", [{}, [], (), pd.DataFrame(), pd.DataFrame({"query": [], "answer": []})])
 def test_empty_gold_answers_are_an_error(empty: Any) -> None:
-    error = error_of(read_gold_answers, empty)
+    error = error_of(gold_answers, empty)
     assert (error.what, str(error.place)) == ("no gold answers found", "the ground truth")
     assert "Gold answers are" in (error.hint or "")
 
@@ -822,7 +825,7 @@ def test_empty_gold_answers_are_an_error(empty: Any) -> None:
     "value", [1889, 2.5, float("nan"), True, b"a", {"a": "b"}, {"text": None}, object(), np.array(["a"]), iter("ab")]
 )
 def test_a_value_that_is_not_text_is_rejected_as_gold_and_as_predicted_answer(value: Any) -> None:
-    error = error_of(read_gold_answers, {"q": "a", "r": value})
+    error = error_of(gold_answers, {"q": "a", "r": value})
     assert "is not a gold answer" in error.what
     assert str(error.place) == "the ground truth, question r"
     assert "Answers are text" in (error.hint or "")
@@ -833,16 +836,16 @@ def test_a_value_that_is_not_text_is_rejected_as_gold_and_as_predicted_answer(va
 
 
 def test_an_array_of_gold_answers_is_an_error_that_shows_how_to_make_a_list() -> None:
-    assert "Call .tolist() on it." in (error_of(read_gold_answers, {"q": np.array(["a"])}).hint or "")
-    assert "Wrap it in list(...)." in (error_of(read_gold_answers, {"q": iter("ab")}).hint or "")
+    assert "Call .tolist() on it." in (error_of(gold_answers, {"q": np.array(["a"])}).hint or "")
+    assert "Wrap it in list(...)." in (error_of(gold_answers, {"q": iter("ab")}).hint or "")
 
 
 def test_a_cell_that_is_not_text_is_an_error_that_names_its_row() -> None:
     frame = pd.DataFrame({"id": [1, 2], "answer": [3, 4]})
-    assert str(error_of(read_gold_answers, frame).place) == "the ground truth, row 0"
+    assert str(error_of(gold_answers, frame).place) == "the ground truth, row 0"
     assert str(error_of(predicted, frame).place) == "the predictions, row 0"
     lists = pl.DataFrame({"id": [1, 2], "answer": [["a"], ["b", None]]})
-    assert str(error_of(read_gold_answers, lists).place) == "the ground truth, row 1[1]"
+    assert str(error_of(gold_answers, lists).place) == "the ground truth, row 1[1]"
 
 
 @pytest.mark.parametrize("answers", [["a"], ["a"] * 5, [], ("a", "b")])
@@ -859,7 +862,7 @@ def test_a_file_of_another_length_is_an_error_that_names_it(write: Write) -> Non
 
 def test_a_question_given_as_text_and_as_a_number_is_an_error() -> None:
     both = {"1": "a", 1: "b"}
-    for read, place in ((read_gold_answers, "the ground truth"), (predicted, "the predictions")):
+    for read, place in ((gold_answers, "the ground truth"), (predicted, "the predictions")):
         error = error_of(read, both)
         assert error.what == "question 1 appears twice, once as text and once as a number"
         assert str(error.place) == place
@@ -867,7 +870,7 @@ def test_a_question_given_as_text_and_as_a_number_is_an_error() -> None:
 
 @pytest.mark.parametrize("question", [True, 1.0, None, b"q", ("q",)])
 def test_questions_are_text_or_whole_numbers(question: Any) -> None:
-    for read, place in ((read_gold_answers, "the ground truth"), (predicted, "the predictions")):
+    for read, place in ((gold_answers, "the ground truth"), (predicted, "the predictions")):
         error = error_of(read, {question: "a"})
         assert error.what == f"{question!r} is not an id"
         assert str(error.place) == place
@@ -881,7 +884,7 @@ def test_numbers_and_their_digits_are_the_same_question() -> None:
 
 def test_an_id_with_a_lone_surrogate_is_an_error(write: Write) -> None:
     for golds in ({"\ud800": "a"}, dict.fromkeys(("\ud83d", "\ude00"), "a"), write('{"\\ud800": "a"}')):
-        assert "an id is not valid Unicode" in error_of(read_gold_answers, golds).what
+        assert "an id is not valid Unicode" in error_of(gold_answers, golds).what
         error = error_of(predicted, golds)
         assert "an id is not valid Unicode" in error.what
         assert error.hint == "Fix the ids."
@@ -894,7 +897,7 @@ def test_an_answer_may_contain_a_lone_surrogate() -> None:
 
 def test_two_records_of_a_question_combine_gold_answers_but_are_an_error_for_predictions() -> None:
     records = [{"query": "q", "answer": "a"}, {"query": "r", "answer": "x"}, {"query": "q", "answer": "b"}]
-    assert read_gold_answers(records) == {"q": ("a", "b"), "r": ("x",)}
+    assert gold_answers(records) == {"q": ("a", "b"), "r": ("x",)}
     error = error_of(predicted, records)
     assert (error.what, str(error.place)) == ("question 'q' was already in the predictions[0]", "the predictions[2]")
     assert re.search(REPEATED, error.hint or "")
@@ -916,28 +919,28 @@ def test_gold_answers_of_a_repeated_question_are_combined_in_every_form(
 ) -> None:
     query = str(records[0]["query"])
     for source in (records, write(json.dumps(records), "list"), write(lines(records), "lines")):
-        assert read_gold_answers(source)[query] == expected
+        assert gold_answers(source)[query] == expected
 
 
 def test_gold_answers_of_a_repeated_question_are_combined_in_tables(write: Write) -> None:
     rows = [("query", "answer"), ("q", "b"), ("r", ""), ("q", ""), ("q", "a"), ("q", "b")]
     for delimiter in ",\t;":
-        assert read_gold_answers(write(table(rows, delimiter))) == {"q": ("b", "a"), "r": None}
+        assert gold_answers(write(table(rows, delimiter))) == {"q": ("b", "a"), "r": None}
     queries, answers = map(list, zip(*rows[1:], strict=True))
     nulls = [answer or None for answer in answers]
     for frame in (pd.DataFrame, pl.DataFrame, pa.table):
-        assert read_gold_answers(frame({"query": queries, "answer": nulls})) == {"q": ("b", "a"), "r": None}
+        assert gold_answers(frame({"query": queries, "answer": nulls})) == {"q": ("b", "a"), "r": None}
         # In a data frame, an empty text is an answer.
-        assert read_gold_answers(frame({"query": queries, "answer": answers})) == {"q": ("b", "", "a"), "r": ("",)}
+        assert gold_answers(frame({"query": queries, "answer": answers})) == {"q": ("b", "", "a"), "r": ("",)}
 
 
 def test_an_invalid_gold_answer_names_its_own_record_if_answers_are_combined() -> None:
-    error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}, {"query": "q", "answer": 5}])
+    error = error_of(gold_answers, [{"query": "q", "answer": "a"}, {"query": "q", "answer": 5}])
     assert (error.what, str(error.place)) == ("5 is not a gold answer", "the ground truth[1]")
 
 
 def test_the_hint_for_an_answer_that_is_not_text_shows_how_to_convert_it() -> None:
-    for read in (read_gold_answers, predicted):
+    for read in (gold_answers, predicted):
         assert (
             error_of(read, {"q": 1889}).hint
             == "Answers are text: put the value in quotes, or convert it with str(...)."
@@ -945,8 +948,8 @@ def test_the_hint_for_an_answer_that_is_not_text_shows_how_to_convert_it() -> No
 
 
 def test_semicolons_do_not_separate_columns_if_the_header_has_commas(write: Write) -> None:
-    assert read_gold_answers(write("query,answer\nq,a; b\n")) == {"q": ("a; b",)}
-    assert read_gold_answers(write('query;answer\nq;"a; b, c"\n')) == {"q": ("a; b, c",)}
+    assert gold_answers(write("query,answer\nq,a; b\n")) == {"q": ("a; b",)}
+    assert gold_answers(write('query;answer\nq;"a; b, c"\n')) == {"q": ("a; b, c",)}
 
 
 def test_an_unknown_field_is_an_error_that_suggests_the_most_similar_one() -> None:
@@ -958,13 +961,13 @@ def test_an_unknown_field_is_an_error_that_suggests_the_most_similar_one() -> No
 
 @pytest.mark.parametrize("name", ["", 3, None])
 def test_the_name_of_a_field_must_be_text(name: Any) -> None:
-    error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"query": name})
+    error = error_of(gold_answers, [{"query": "q", "answer": "a"}], {"query": name})
     assert error.what == f"{name!r} is not the name of a field"
     assert error.hint == "Pass the name of the field for query as a string."
 
 
 def test_a_given_field_name_that_is_missing_is_an_error_even_if_a_default_name_is_present() -> None:
-    error = error_of(read_gold_answers, [{"query": "q", "answer": "a"}], {"gold_answers": "labels"})
+    error = error_of(gold_answers, [{"query": "q", "answer": "a"}], {"gold_answers": "labels"})
     assert (error.what, str(error.place)) == (
         "no field 'labels'; the fields are 'query', 'answer'",
         "the ground truth[0]",
@@ -972,7 +975,7 @@ def test_a_given_field_name_that_is_missing_is_an_error_even_if_a_default_name_i
 
 
 def test_errors_use_the_name_given_for_a_source() -> None:
-    error = error_of(read_gold_answers, {"q": 1}, name="the gold")
+    error = error_of(gold_answers, {"q": 1}, name="the gold")
     assert str(error.place) == "the gold, question q"
     error = error_of(evaluate_answers, GOLD, {"q1": 1}, name="gpt")
     assert str(error.place) == "gpt, question q1"
@@ -1000,7 +1003,7 @@ def test_json_lines_have_the_answers_of_their_records(rows: list[dict[str, Any]]
             return error.what
 
     lines = "".join(f"{json.dumps(row)}\n" for row in rows)
-    for read, arguments in ((read_gold_answers, ()), (read_predicted_answers, ({"q1": ("a",)},))):
+    for read, arguments in ((gold_answers, ()), (predicted_answers, ({"q1": ("a",)},))):
         if len(rows) > 1:
             with block_size(size):
                 found = outcome(read, io.BytesIO(lines.encode()), *arguments)

@@ -134,7 +134,7 @@ def test_lines_are_read_as_the_file(tmp_path: Path, name: str, rows: int) -> Non
     assert rows_of(source, role, columns=text.by_role) == rows_of(path, role)
     locally: Any = read_truth(path) if role == "truth" else read_run(path, NO_TRUTH)
     [*locally.batches()] if role == "run" else None  # notes on numeric ids are known after reading
-    expected = [note for note in locally.notes if "ids are numbers" not in note]
+    expected = [note for note in locally.notes if isinstance(note, str)]
     assert list(text.notes) == expected
 
 
@@ -169,11 +169,11 @@ def test_answers_in_lines_are_those_in_the_file(tmp_path: Path, name: str) -> No
     path.write_bytes(ANSWERS[name])
     text, source = received(ANSWERS[name], "gold_answers", str(path), 500)
     golds = read_gold_answers(path)
-    assert read_gold_answers(source, text.by_role) == golds
+    assert read_gold_answers(source, text.by_role).by_query == golds.by_query
     assert text.notes == golds.notes
     text, source = received(ANSWERS["gold.csv"], "answer", "answers.csv")
     predicted = read_predicted_answers(source, {}, text.by_role)
-    assert predicted == {"q1": 'a "b"', "q2": None}
+    assert predicted.by_query == {"q1": 'a "b"', "q2": None}
 
 
 def test_verdicts_in_lines_are_those_in_the_file() -> None:

@@ -17,6 +17,8 @@ from karat.cli.completion import complete_file
 from karat.errors import KaratError, require
 from karat.files.names import suffix_of
 
+_SEVERAL = "karat.several"  # in the context of a command: the folder or pattern by the first file that it stands for
+
 
 class FileType(StringParamType):
     """A parameter that names a file."""
@@ -57,12 +59,6 @@ class ColumnToRead(FileToRead):
         return super().paths(file) if file == "-" or os.path.exists(file) else []
 
 
-class OneOfSeveral(str):
-    """One of the files that a folder or a pattern on the command line stands for."""
-
-    named: str
-
-
 def expand_files(context: click.Context) -> None:
     """Replace a folder and a pattern on a command line by the files that they stand for, where it takes several files.
 
@@ -78,10 +74,16 @@ def expand_files(context: click.Context) -> None:
         files = [file for each in values[name] for file in expand(each)]
         firsts = expand(values["truth"]) if values.get("truth") else []
         if len(firsts) > 1 and not (files and all(map(is_table_file, firsts))):
-            first = OneOfSeveral(firsts[0])
-            first.named = values["truth"]
-            values["truth"], files = first, [*firsts[1:], *files]
+            context.meta[_SEVERAL] = {firsts[0]: values["truth"]}
+            values["truth"], files = firsts[0], [*firsts[1:], *files]
         values[name] = tuple(files)
+
+
+def named_with_others(path: str) -> str | None:
+    """The folder or pattern on the command line that stands for this file, as the first one, and others."""
+    context = click.get_current_context(silent=True)
+    several: Mapping[str, str] = {} if context is None else context.meta.get(_SEVERAL, {})
+    return several.get(path)
 
 
 def split_column(text: str) -> tuple[str, str]:

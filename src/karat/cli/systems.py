@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from karat.cli.contents import Content, content_of, first_is_truth
-from karat.cli.files import OneOfSeveral, split_system
+from karat.cli.files import named_with_others, split_system
 from karat.cli.inputs import Inputs, Side, parse_fields
 from karat.cli.label_options import LabelOptions
 from karat.cli.models import with_findings, with_static_model
@@ -106,9 +106,9 @@ class SystemFiles:
             for path, side in zip(paths, sides, strict=True)
         ]
         self.without_truth = not first_is_truth(contents, evaluation.accepts_saved)
-        if isinstance(paths[0], OneOfSeveral) and not self.without_truth:
+        if (named := named_with_others(paths[0])) and not self.without_truth:
             what = "ground truth comes first, and it is one file, but this stands for several files"
-            raise KaratError(what, place=paths[0].named, hint=f"Name one of them, such as {paths[0]}.")
+            raise KaratError(what, place=named, hint=f"Name one of them, such as {paths[0]}.")
         self.files = paths if self.without_truth else paths[1:]
         saved = self._saved(paths, contents)
         if not saved:

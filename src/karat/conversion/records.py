@@ -13,7 +13,7 @@ from karat.conversion.targets import Target
 from karat.errors import KaratError, first_few, list_hint, shown
 from karat.files.input_file import InputFile
 from karat.files.names import Format
-from karat.sources.answers import GoldAnswers, read_gold_answers
+from karat.sources.answers import read_gold_answers
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import records_from_list
 from karat.sources.text_files import TextFile
@@ -33,19 +33,20 @@ def write_answers(
         answers = next((name for name in usual if name in names), None)
         if answers in SPELLINGS["answer"][0][1:] and find_column(names, "query"):
             fields = {"gold_answers": answers, **(fields or {})}
-        golds = read_gold_answers(source, fields)
+        read = read_gold_answers(source, fields)
         others = [name for name in other_fields(names) if name not in (answers, *(fields or {}).values())]
-        if others and not golds.keys() & set(others):
+        if others and not read.by_query.keys() & set(others):
             notes = (f"only answers are written, not the other fields of {source.name}: {first_few(others, 10)}",)
     else:
-        golds = read_gold_answers(source, fields, name="the answers")
+        read = read_gold_answers(source, fields, name="the answers")
+    golds = read.by_query
     if target.format == "json":
         write_object(((query, _value(texts)) for query, texts in golds.items()), target)
     elif target.format in ("csv", "tsv"):
         write_records(lambda: _rows(golds), target)
     else:
         write_records(lambda: _objects(golds), target)
-    return len(golds), (*golds.notes, *notes)
+    return len(golds), (*read.notes, *notes)
 
 
 def write_results(source: Any, form: Format | None, target: Target) -> int:
@@ -98,7 +99,7 @@ def _value(texts: tuple[str, ...] | None) -> str | list[str] | None:
     return None if texts is None else texts[0] if len(texts) == 1 else list(texts)
 
 
-def _rows(golds: GoldAnswers) -> Iterator[Record]:
+def _rows(golds: Mapping[str, tuple[str, ...] | None]) -> Iterator[Record]:
     """A row per answer."""
     for query, texts in golds.items():
         for text in (None,) if texts is None else texts:
@@ -108,7 +109,7 @@ def _rows(golds: GoldAnswers) -> Iterator[Record]:
             yield {"query": query, "answer": text}
 
 
-def _objects(golds: GoldAnswers) -> Iterator[Record]:
+def _objects(golds: Mapping[str, tuple[str, ...] | None]) -> Iterator[Record]:
     """A record per question; the answers are lists if any question has several."""
     if all(texts is None or len(texts) == 1 for texts in golds.values()):
         return ({"query": query, "answer": _value(texts)} for query, texts in golds.items())

@@ -55,8 +55,8 @@ def evaluate_answers(
     )
     golds = read_gold_answers(truth, fields)
     place = source_name(predictions, name or "the predictions")
-    predicted = read_predicted_answers(predictions, golds, fields, place)
-    scores = score_answers(golds, predicted, selected, missing, name, place)
+    predicted = read_predicted_answers(predictions, golds.by_query, fields, place)
+    scores = score_answers(golds.by_query, predicted.by_query, selected, missing, name, place)
     notes = (Finding("reading", note, 0) for note in (*golds.notes, *predicted.notes))
     return replace(scores, findings=(*notes, *scores.findings))
 

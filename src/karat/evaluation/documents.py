@@ -24,7 +24,7 @@ from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources import Truth, read_run
 from karat.sources.digests import LazyDigests, span_digests, truth_digests
-from karat.sources.numeric_ids import notes_on_reading
+from karat.sources.numeric_ids import Note, notes_on_reading
 from karat.spans import Spans
 
 
@@ -115,8 +115,8 @@ class JudgedDocuments:
         """Read ground truth and a run, and judge the documents of the run."""
         spans: Spans | None = None
         truths: dict[str, Mapping[str, str]] = {}
-        notes_on_truth: tuple[str, ...] = ()
-        notes_on_run: tuple[str, ...] = ()
+        notes_on_truth: tuple[Note, ...] = ()
+        notes_on_run: tuple[Note, ...] = ()
         if need_spans(measures):
             from karat.sources.spans import materialized, read_spans, spans_of_frame
 

@@ -17,6 +17,7 @@ from karat.judged import Bools, Judged
 from karat.ranking import Observations
 from karat.registry import Measure
 from karat.scores.finding import in_order_of_ids
+from karat.sources.numeric_ids import Note
 
 LEAST_POSITIVE = math.ulp(0.0)
 """the lowest grade that counts in graded measures without a threshold"""
@@ -67,8 +68,8 @@ class DocumentFacts:
     """whether documents were listed, not graded"""
     labelled: Share = field(default_factory=Share)
     """the judged documents in the top of the largest cut-off that have a grade from labels"""
-    truth_notes: tuple[str, ...] = ()
-    run_notes: tuple[str, ...] = ()
+    truth_notes: tuple[Note, ...] = ()
+    run_notes: tuple[Note, ...] = ()
 
     @classmethod
     def of(
@@ -80,8 +81,8 @@ class DocumentFacts:
         before: Judged | None = None,
         labelled: Bools | None = None,
         only_relevant: bool = False,
-        truth_notes: tuple[str, ...] = (),
-        run_notes: tuple[str, ...] = (),
+        truth_notes: tuple[Note, ...] = (),
+        run_notes: tuple[Note, ...] = (),
     ) -> Self:
         """The facts about judged documents.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from karat.errors import KaratError, did_you_mean, shown
 from karat.measures import Measure, meanings
@@ -15,47 +15,6 @@ from karat.registry.selection import Measures, given_measures, listed_measures
 
 if TYPE_CHECKING:
     from karat.scores.scores import Scores
-
-
-class QueryValues(dict[str, float | None]):
-    """The values of a query by the names of the columns; every other name of a measure finds its value too."""
-
-    __slots__ = ("column_name",)
-    column_name: Callable[[str | Measure], str]
-
-    @classmethod
-    def of(cls, values: Iterable[tuple[str, float | None]], column_name: Callable[[str | Measure], str]) -> QueryValues:
-        """The values by the names of their columns; `column_name` finds the column of any other name."""
-        found = cls(values)  # without an __init__ of its own: there may be millions
-        found.column_name = column_name
-        return found
-
-    def __missing__(self, measure: Any) -> float | None:
-        try:
-            column = self.column_name(measure)
-        except KaratError as error:
-            raise KeyError(measure) from error
-        if column == measure:  # it was deleted
-            raise KeyError(measure)
-        return self[column]
-
-    def __contains__(self, measure: object) -> bool:
-        try:
-            self[measure]  # type: ignore[index]  # __missing__ takes any object
-        except KeyError:
-            return False
-        return True
-
-    def get(self, measure: Any, default: Any = None) -> Any:
-        """The value of a measure, by any of its names."""
-        try:
-            return self[measure]
-        except KeyError:
-            return default
-
-    def __reduce__(self) -> tuple[type[dict[str, float | None]], tuple[dict[str, float | None]]]:
-        """Pickle and copy the values as a dict, without the scores that know the other names."""
-        return dict, (dict(self),)
 
 
 def find_column(measure: str | Measure, columns: Collection[str], asked: Mapping[str, str]) -> str:

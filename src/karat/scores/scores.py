@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from karat.arguments import as_count, check_mapping, check_names, check_text
-from karat.errors import KaratError, plural, safe_line, shown
+from karat.errors import KaratError, did_you_mean, plural, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import Measure
 from karat.options import Names, check_level, check_random
@@ -25,7 +25,7 @@ from karat.scores.directions import registered_direction
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding, hint_about_documents
 from karat.scores.intervals import CombinedValue, intervals
-from karat.scores.names import QueryValues, find_column, listed_columns, with_names
+from karat.scores.names import find_column, listed_columns, with_names
 from karat.scores.sample_variance import SampleVariance, variances_of_rows
 from karat.stats import RESAMPLES, SEED
 
@@ -60,7 +60,7 @@ class Scores(CombinedValues, Exports):
     0.75
     >>> scores.per_query["r"]
     {'RR': 0.5, 'P@1': 0.0}
-    >>> scores["mrr"], scores.per_query["r"]["recip_rank"]
+    >>> scores["mrr"], scores.value_of("r", "recip_rank")
     (0.75, 0.5)
     """
 
@@ -106,14 +106,18 @@ class Scores(CombinedValues, Exports):
 
     @cached_property
     def per_query(self) -> dict[str, dict[str, float | None]]:
-        """The values of each query; None is null. A measure can be looked up by any of its names."""
+        """The values of each query by the names of the columns; None is null."""
         columns = [nullable(column) for column in self.values.values()]
         rows = zip(*columns, strict=True) if columns else [()] * len(self.queries)
-        column = cache(self.column_name)
-        return {
-            query: QueryValues.of(zip(self.values, row, strict=True), column)
-            for query, row in zip(self.queries, rows, strict=True)
-        }
+        return {query: dict(zip(self.values, row, strict=True)) for query, row in zip(self.queries, rows, strict=True)}
+
+    def value_of(self, query: str, measure: str | Measure) -> float | None:
+        """The value of a query, by any name of the measure; None is null."""
+        column = self.column_name(measure)
+        if query not in self.per_query:
+            hint = did_you_mean(query, self.queries)
+            raise KaratError(f"these scores have no query {shown(query)}", hint=hint or None)
+        return self.per_query[query][column]
 
     def column_name(self, measure: str | Measure) -> str:
         """The name of a measure's column, from any name of the measure."""

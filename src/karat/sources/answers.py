@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text, reject_lone_surrogates
-from karat.errors import KaratError, Place, shown
+from karat.errors import KaratError, shown
 from karat.files.input_file import InputFile, is_file
-from karat.sources.answer_rows import HINT, AnswerFields, plain_answers, read_answer_rows, source_name
+from karat.sources.answer_rows import HINT, AnswerFields, AnswerRows, plain_answers, read_answer_rows, source_name
 from karat.sources.objects import rereadable
 from karat.sources.records import ListsAsText, field_names
 
+Answer = TypeVar("Answer")
 
-class GoldAnswers(dict[str, tuple[str, ...] | None]):
-    """The gold answers of each question, None if they are unknown; `notes` say what was guessed about their source."""
 
+@dataclass(frozen=True)
+class GoldAnswers:
+    """The gold answers of each question, None if they are unknown."""
+
+    by_query: dict[str, tuple[str, ...] | None]
     notes: tuple[str, ...] = ()
-    lists_as_text = ListsAsText()
+    """what was guessed about their source"""
+    lists_as_text: ListsAsText = field(default_factory=ListsAsText)
     """whether several answers to a question are one text"""
 
 
-class PredictedAnswers(dict[str, str | None]):
-    """The predicted answer to each question, None if there is none; `notes` say what was guessed about their source."""
+@dataclass(frozen=True)
+class PredictedAnswers:
+    """The predicted answer to each question, None if there is none."""
 
+    by_query: dict[str, str | None]
     notes: tuple[str, ...] = ()
+    """what was guessed about their source"""
 
 
 def read_gold_answers(
@@ -33,13 +42,13 @@ def read_gold_answers(
 ) -> GoldAnswers:
     """Read the gold answers of each question. `fields` maps field names; `name` is used in errors.
 
-    >>> read_gold_answers({"q1": "Paris", "q2": ["9", "nine"], "q3": None})
+    >>> read_gold_answers({"q1": "Paris", "q2": ["9", "nine"], "q3": None}).by_query
     {'q1': ('Paris',), 'q2': ('9', 'nine'), 'q3': None}
     """
     if isinstance(source, GoldAnswers):
         return source
     golds = read_part_of_gold_answers(source, fields, name)
-    check_gold_answers(golds.lists_as_text, source_name(source, name), has_any=bool(golds))
+    check_gold_answers(golds.lists_as_text, source_name(source, name), has_any=bool(golds.by_query))
     return golds
 
 
@@ -56,52 +65,42 @@ def read_part_of_gold_answers(source: Any, fields: Mapping[str, str] | None, nam
     source = InputFile.of(source) if is_file(source) else rereadable(source, name)
     field_names(fields)
     of_source = AnswerFields("gold_answers", fields, name)
-    golds = GoldAnswers()
     if _is_plain(source):
         # The common case needs no check of each answer.
-        golds.update((query, (text,)) for query, text in source.items())
+        golds: dict[str, tuple[str, ...] | None] = {query: (text,) for query, text in source.items()}
     elif isinstance(source, InputFile) and (lines := plain_answers(source, of_source)):
-        golds.update(
-            (query, None if value is None else (value,) if type(value) is str else tuple(dict.fromkeys(value)) or ("",))
+        golds = {
+            query: None if value is None else (value,) if type(value) is str else tuple(dict.fromkeys(value)) or ("",)
             for query, value in lines.items()
-        )
+        }
     else:
-        for place, query, value in read_answer_rows(source, of_source):
-            if query in golds:
-                raise _repeated_question(query, place, read_answer_rows(source, of_source))
-            golds[query] = None if value is None else as_gold_answers(value, place)
-    golds.lists_as_text = of_source.lists_as_text
+        golds = _by_question(lambda: read_answer_rows(source, of_source), as_gold_answers)
     reject_lone_surrogates(golds, name)
-    golds.notes = tuple(of_source.notes)
-    return golds
+    return GoldAnswers(golds, tuple(of_source.notes), of_source.lists_as_text)
 
 
 def read_predicted_answers(
-    source: Any, golds: Mapping[str, object], fields: Mapping[str, str] | None = None, name: str = "the predictions"
+    source: Any, questions: Iterable[str], fields: Mapping[str, str] | None = None, name: str = "the predictions"
 ) -> PredictedAnswers:
-    """Read the predicted answer of each question; a list is matched with the gold answers by position.
+    """Read the predicted answer of each question; a list is matched with the `questions` by position.
 
-    >>> read_predicted_answers(["Paris", None], {"q1": ("Paris",), "q2": ("nine",)})
+    >>> read_predicted_answers(["Paris", None], ["q1", "q2"]).by_query
     {'q1': 'Paris', 'q2': None}
     """
     name = source_name(source, name)
     source = InputFile.of(source) if is_file(source) else rereadable(source, name)
     of_source = AnswerFields("answer", fields, name)
-    predicted = PredictedAnswers()
     if _is_plain(source):
-        predicted.update(source)
+        predicted: dict[str, str | None] = dict(source)
     elif isinstance(source, InputFile) and (lines := plain_answers(source, of_source)):
-        predicted.update(lines)
+        predicted = lines
     else:
-        for place, query, value in read_answer_rows(source, of_source, tuple(golds)):
-            if query in predicted:
-                raise _repeated_question(query, place, read_answer_rows(source, of_source, tuple(golds)))
-            predicted[query] = None if value is None else as_predicted_answer(value, place)
+        order = tuple(questions)
+        predicted = _by_question(lambda: read_answer_rows(source, of_source, order), as_predicted_answer)
     if not predicted and isinstance(source, InputFile):
         raise KaratError("no predicted answers found", place=name, hint=HINT["answer"])
     reject_lone_surrogates(predicted, name)
-    predicted.notes = tuple(of_source.notes)
-    return predicted
+    return PredictedAnswers(predicted, tuple(of_source.notes))
 
 
 def _is_plain(source: Any) -> bool:
@@ -109,7 +108,13 @@ def _is_plain(source: Any) -> bool:
     return isinstance(source, dict) and all_text(source) and all_text(source.values())
 
 
-def _repeated_question(query: str, place: Place | str, rows: Iterable[tuple[str, str, object]]) -> KaratError:
-    first = next(earlier for earlier, each, _ in rows if each == query)
-    hint = "Keep one of them. If a question has several gold answers, put them in a list."
-    return KaratError(f"question {shown(query)} was already in {first}", place=place, hint=hint)
+def _by_question(rows: Callable[[], AnswerRows], as_answer: Callable[[Any, Any], Answer]) -> dict[str, Answer | None]:
+    """The answer of each question; `rows` are read anew to find the first of two rows with the same question."""
+    found: dict[str, Answer | None] = {}
+    for place, query, value in rows():
+        if query in found:
+            first = next(earlier for earlier, question, _ in rows() if question == query)
+            hint = "Keep one of them. If a question has several gold answers, put them in a list."
+            raise KaratError([f"question {shown(query)} was already in ", first], place=place, hint=hint)
+        found[query] = None if value is None else as_answer(value, place)
+    return found

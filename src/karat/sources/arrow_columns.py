@@ -13,7 +13,7 @@ from karat.files.arrow_values import decoded, plain_type
 from karat.judged import Floats
 from karat.sources.arrays import Column, concatenate, text_column, to_numpy
 from karat.sources.columns import LARGEST_WHOLE, ReadColumns
-from karat.sources.numeric_ids import IdKind, numeric_ids_note
+from karat.sources.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.sources.pair_checks import LONGEST_ID, PairRules, are_valid, checked_pairs, hint_on_column, id_text, ordered
 from karat.sources.tables import Columns, Number, columns_of
 
@@ -96,7 +96,7 @@ def text_ids(column: pa.ChunkedArray, place: Place | str, first_row: int = 0) ->
     return text_column(texts)
 
 
-def id_notes(schema: pa.Schema, columns: ReadColumns, name: str) -> tuple[str, ...]:
+def id_notes(schema: pa.Schema, columns: ReadColumns, name: str) -> tuple[Note, ...]:
     """Notes on ids that are numbers."""
     kinds: dict[str, tuple[IdKind, pa.DataType]] = {
         columns.query: ("query", schema.field(columns.query).type),

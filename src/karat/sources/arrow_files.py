@@ -17,6 +17,7 @@ from karat.sources.arrow_blocks import RowBlock, blocks_of, parts_of
 from karat.sources.arrow_columns import id_notes
 from karat.sources.arrow_lists import list_columns, read_lists
 from karat.sources.columns import ReadColumns, columns_to_read
+from karat.sources.numeric_ids import Note
 from karat.sources.tables import ByQuery, Columns, Number, both
 
 
@@ -51,7 +52,7 @@ class ArrowTable:
     files: tuple[ArrowFile, ...]
     columns: ReadColumns
     number: Number
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     @property
     def by_rank(self) -> bool:

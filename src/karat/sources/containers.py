@@ -15,6 +15,7 @@ from karat.documents.key import Key, TextOfId
 from karat.errors import KaratError, Place
 from karat.judged import Bools, Floats, Ints
 from karat.sources.digests import LazyDigests, truth_digests
+from karat.sources.numeric_ids import Note
 
 if TYPE_CHECKING:
     from karat.sources.arrays import Column
@@ -51,7 +52,7 @@ class Truth:
     scores: Floats | KaratError | None = None
     documents: Sequence[DocumentLike] | None = None
     only_relevant: bool = False
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     labels: GradesFromLabels | None = None
 
     def graded_by(self, gold: int) -> str:
@@ -208,7 +209,7 @@ class Run(Protocol):
     def name(self) -> str: ...
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What was guessed when the source was read, as sentences without a full stop."""
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
@@ -230,7 +231,7 @@ class InMemoryRun:
 
     name: str
     parts: tuple[Batch, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
         for part in self.parts:

@@ -18,6 +18,7 @@ from karat.sources.arrow_lists import list_columns, read_lists
 from karat.sources.columns import columns_to_read
 from karat.sources.containers import Batch, ScoredRows
 from karat.sources.grouping import Locate, NumberedRows, as_batches, group_by_query, number_queries
+from karat.sources.numeric_ids import Note
 from karat.sources.record_files import records_from_frame
 from karat.sources.tables import ByQuery, Number
 
@@ -33,7 +34,7 @@ class Frame:
     doc: Column
     number: Floats
     locate: Locate
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     @classmethod
     def of(cls, source: Any, number: Number, names: Mapping[str, str] | None, name: str) -> Frame | ByQuery:
@@ -52,7 +53,7 @@ class Frame:
         return cls.from_columns(name, query, doc, values, notes)
 
     @classmethod
-    def from_columns(cls, name: str, query: Column, doc: Column, number: Floats, notes: tuple[str, ...]) -> Frame:
+    def from_columns(cls, name: str, query: Column, doc: Column, number: Floats, notes: tuple[Note, ...]) -> Frame:
         """Rows that were read already."""
         return cls(name, query, doc, number, partial(_locate, query, doc, name), notes)
 
@@ -72,7 +73,7 @@ class FrameRun:
     name: str
     rows: NumberedRows
     locate: Locate
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
         """The run in batches of complete queries."""

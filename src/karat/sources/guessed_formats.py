@@ -12,6 +12,7 @@ from karat.files.input_file import InputFile, Progress
 from karat.files.names import IN_PROSE, Format, is_arrow
 from karat.json_decoding import InvalidJsonError
 from karat.sources.formats import is_certain
+from karat.sources.numeric_ids import Note
 from karat.sources.tables import Columns, Number, PairTable
 
 
@@ -63,7 +64,7 @@ class GuessedTable:
         return self.table.by_rank
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         return self.table.notes
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:

@@ -11,7 +11,7 @@ from typing import Any
 from karat.errors import KaratError, Place, shown
 from karat.files.input_file import Progress
 from karat.sources.columns import ReadColumns, lists_to_read
-from karat.sources.numeric_ids import IdKind, numeric_ids_note
+from karat.sources.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.sources.pair_checks import PairRules, Pairs, checked_pairs, id_text, valid_pairs
 from karat.sources.tables import Columns, Number, both, by_query, columns_of
 
@@ -34,7 +34,7 @@ class ObjectSource:
     name: str
     read: Callable[[Progress | None], Objects]
     place: Callable[[int], Place | str]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     is_small: Callable[[], bool] = lambda: False
     """whether Python reads the objects in less time than it takes to load Arrow"""
 
@@ -58,7 +58,7 @@ class ObjectTable:
         return self.columns.by_rank
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         return (*self.source.notes, *self.columns.note(self.name), *numeric_ids_note(self.name, *self._numeric))
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:

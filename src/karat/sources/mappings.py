@@ -20,7 +20,7 @@ from karat.errors import KaratError, Place, plural, shown
 from karat.judged import Floats, Ints
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.sources.grades import grades_by_key
-from karat.sources.numeric_ids import IdKind, numeric_ids_note
+from karat.sources.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.sources.pair_checks import PairRules, checked_pairs, id_text, valid_ids
 
 _TRUTH_HINT = "Ground truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
@@ -176,7 +176,7 @@ def _iterable(docs: object, place: Place | str, hint: str) -> Iterable[object]:
     return docs
 
 
-def _numeric_note(name: str, queries: Iterable[Any], documents: bool) -> tuple[str, ...]:
+def _numeric_note(name: str, queries: Iterable[Any], documents: bool) -> tuple[Note, ...]:
     """The note on ids that are numbers; `documents` says whether those of documents are."""
     kinds: dict[IdKind, bool] = {"query": not all_text(queries), "document": documents}
     return numeric_ids_note(name, *(kind for kind, are_numbers in kinds.items() if are_numbers))

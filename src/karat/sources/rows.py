@@ -20,7 +20,7 @@ from karat.sources.arrays import ColumnBuilder, text_column
 from karat.sources.attributes import field_names_of
 from karat.sources.columns import ReadColumns, columns_to_read
 from karat.sources.frames import Frame
-from karat.sources.numeric_ids import IdKind, numeric_ids_note
+from karat.sources.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.sources.objects import is_row
 from karat.sources.pair_checks import PairRules, Pairs, checked_pairs, valid_pairs
 from karat.sources.tables import MOST_ROWS, Number
@@ -74,7 +74,7 @@ class _RowReader:
         self._numeric.update(pairs.numeric)
         return pairs
 
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What was guessed about the rows, once they were read."""
         guessed = dict.fromkeys(note for columns in self._columns.values() for note in columns.note(self.name))
         return (*guessed, *numeric_ids_note(self.name, *self._numeric))

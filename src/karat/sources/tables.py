@@ -14,6 +14,7 @@ from karat.files.input_file import Block, InputFile, Progress
 from karat.judged import Floats
 from karat.sources.containers import Batch, ScoredRows, Truth
 from karat.sources.mappings import run_from_mapping, truth_from_mapping
+from karat.sources.numeric_ids import Note
 from karat.sources.pair_checks import Pairs
 from karat.threads import in_threads
 
@@ -54,7 +55,7 @@ class PairTable(Protocol):
         """Whether the number of a row is minus its rank, because the source has no scores."""
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What was guessed about the source, as sentences without a full stop."""
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
@@ -82,7 +83,7 @@ class ByQuery:
     """The documents of each query, `{query: {doc: number}}` or `{query: [doc, ...]}`, and what was guessed."""
 
     documents: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     finite: bool = False
     """whether scores must be finite: in JSON, an infinite number is one that is beyond doubles"""
 
@@ -103,7 +104,7 @@ class TableRun:
         return self.table.name
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         return (*self.of_name, *self.table.notes, *self._sorting)
 
     def batches(self) -> Iterator[Callable[[], Batch]]:

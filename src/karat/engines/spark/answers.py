@@ -94,15 +94,15 @@ class AnswerWork:
         name, fields = self.truth
         golds = read_part_of_gold_answers(truth, fields, name)
         name, fields = self.predictions
-        predicted = read_predicted_answers(predictions, golds, fields, name)
-        compared = ComparedAnswers.of(golds, predicted, self.missing)
+        predicted = read_predicted_answers(predictions, golds.by_query, fields, name)
+        compared = ComparedAnswers.of(golds.by_query, predicted.by_query, self.missing)
         queries = compared.answers.queries
         digests = compared.digests()
         return BucketResult(
             queries,
             compared.values({measure(): () for measure in self.measures}),
             {"answers": [digests[query] for query in queries]},
-            AnswersOfBucket(compared.facts, golds.lists_as_text, bool(golds)),
+            AnswersOfBucket(compared.facts, golds.lists_as_text, bool(golds.by_query)),
         )
 
 
@@ -139,5 +139,5 @@ class AnswerEvaluation:
         scores = scores_of_answers(
             collected.queries, collected.values, facts, digests, self.measures, self.missing, self.name
         )
-        notes = (Finding("reading", note, 0) for note in (*self.truth.notes, *self.predictions.notes))
+        notes = (Finding("reading", str(note), 0) for note in (*self.truth.notes, *self.predictions.notes))
         return replace(scores, findings=(*notes, *scores.findings, *collected.findings))

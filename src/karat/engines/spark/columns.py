@@ -15,6 +15,7 @@ from karat.sources.arrow_columns import id_notes
 from karat.sources.arrow_lists import list_columns, read_lists
 from karat.sources.columns import columns_to_read
 from karat.sources.frames import Frame
+from karat.sources.numeric_ids import Note
 from karat.sources.tables import Number
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class TableColumns(NamedTuple):
     """the column of queries; of answers, it may be a path such as `meta.id`"""
     by_role: Mapping[str, str]
     """the names that are given to the local reader"""
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     documents: str | None = None
     """the column of the lists of documents, if a row has all documents of a query"""
 

@@ -25,7 +25,7 @@ from karat.registry.selection import Selection
 from karat.scores import Scores
 from karat.sources import Truth, read_truth, require_truth
 from karat.sources.mappings import check_matched_by_id
-from karat.sources.numeric_ids import NumericIdsNote
+from karat.sources.numeric_ids import Note, NumericIds
 
 Digests = Mapping[str, Mapping[str, str]]
 """the digests of the ground truth, by kind and query"""
@@ -185,6 +185,6 @@ class DocumentEvaluation:
         )
 
 
-def _with_numeric_ids(notes: Sequence[str], of_buckets: Iterable[str]) -> tuple[str, ...]:
+def _with_numeric_ids(notes: Sequence[Note], of_buckets: Iterable[Note]) -> tuple[Note, ...]:
     """The notes on a table, with those on its ids, which only the executors see: their others repeat parts of these."""
-    return (*notes, *(note for note in of_buckets if isinstance(note, NumericIdsNote) and note not in notes))
+    return (*notes, *(note for note in of_buckets if isinstance(note, NumericIds) and note not in notes))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from karat.engines.spark.line_records import RecordsInLines
 from karat.errors import KaratError, Place, enumeration, shown
+from karat.sources.numeric_ids import Note
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -31,8 +32,8 @@ class SparkTable:
     """the name of the column that gives the order of rows: the rows of a bucket are sorted by it"""
     counted: DataFrame | None = None
     """a DataFrame with as many rows that is faster to count, such as the lines of a text file"""
-    notes: tuple[str, ...] = ()
-    """what was guessed; when a bucket is read, only a `NumericIdsNote` may be new"""
+    notes: tuple[Note, ...] = ()
+    """what was guessed; when a bucket is read, only a `NumericIds` may be new"""
     columns: Mapping[str, str] = field(default_factory=dict)
     """the names of the columns by role (of answers, by field), for the local reader: it reads all buckets alike"""
     by_query: bool = False

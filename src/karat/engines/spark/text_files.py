@@ -40,6 +40,7 @@ from karat.sources.files import names_for_file
 from karat.sources.json_files import fields_of_objects, json_lines
 from karat.sources.json_pairs import HINT
 from karat.sources.json_pairs import empty_error as empty_objects
+from karat.sources.numeric_ids import Note
 from karat.sources.record_files import delimiter_of, records_from_table
 from karat.sources.records import Record, records_from_json_lines
 from karat.sources.tables import Number
@@ -61,7 +62,7 @@ class TextTable(NamedTuple):
     reader: LineReader
     by_role: Mapping[str, str]
     """the names of columns or fields, for the local reader"""
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     empty: KaratError | None
     """the error for files without rows"""
     by_query: bool = False

@@ -93,5 +93,5 @@ def verdict_scores(
         in_buckets(PartOfVerdicts(shared.reading), others, values=(), buckets=1, progress=progress).collect().facts
     )
     scores = evaluate_parts(run, shared, measures, system=system, by=by, unknown=unknown, name=name, portable=portable)
-    notes = (Finding("reading", note, 0) for note in table.notes)
+    notes = (Finding("reading", str(note), 0) for note in table.notes)
     return replace(scores, findings=(*notes, *scores.findings, *findings))
