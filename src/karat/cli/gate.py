@@ -189,7 +189,6 @@ def _checked(
     test_options: Mapping[str, Any],
 ) -> Gate:
     """The outcome of each rule. Rules and options are checked before anything is evaluated."""
-    from karat.cli.contents import is_saved_scores
     from karat.cli.models import with_findings, with_static_model
     from karat.cli.systems import SystemFiles, saved_system
     from karat.comparison import choose_method
@@ -204,6 +203,7 @@ def _checked(
     )
     from karat.matching.matchers import matcher_of
     from karat.scores.directions import with_lower_is_better
+    from karat.sources.contents import is_saved_scores
 
     evaluation = request.evaluation
     rel = evaluation.options["rel"]

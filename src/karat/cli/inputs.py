@@ -58,7 +58,7 @@ class Inputs:
 def check_texts(files: Sequence[DescribedFile], content: Literal["queries", "corpus"]) -> None:
     """Reject files of `--queries` and `--corpus` that cannot be read or contain no texts, before any work is done."""
     for each in files:
-        from karat.sources.kinds import check_text_file
+        from karat.sources.contents import check_text_file
         from karat.sources.text_files import TextFile
 
         columns = plain_names(each.columns)

@@ -10,7 +10,6 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
-from karat.cli.contents import Content, content_of, first_is_truth
 from karat.cli.files import named_with_others, split_system
 from karat.cli.inputs import Inputs, Side, parse_fields
 from karat.cli.label_options import LabelOptions
@@ -30,6 +29,7 @@ from karat.scores.finding import hint_about_documents
 from karat.scores.loading import read_scores
 from karat.sources import read_truth
 from karat.sources.beir import is_data_set, qrels_of_split
+from karat.sources.contents import Content, content_of, first_is_truth
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import DescribedFile
 from karat.sources.run_files import name_of_file, run_names

@@ -15,10 +15,10 @@ from karat.files.input_file import InputFile, Progress, is_file
 from karat.files.names import check_format
 from karat.output.files import check_writable
 from karat.sources.beir import is_data_set, qrels_of_split, texts_file
+from karat.sources.contents import Kind
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading
 from karat.sources.formats import detect
-from karat.sources.kinds import Kind
 from karat.sources.numeric_ids import notes_on_reading
 
 __all__ = ["Conversion", "Converted", "convert", "target_of"]

@@ -1,26 +1,24 @@
-"""What a file contains: a run, ground truth, answers, results or texts, judging by its columns or fields.
+"""What is converted: what the caller says, what the source contains, or what the name of the output says.
 
 If that is not clear, an error asks for it: a wrong guess would be written to a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
-from karat.files.names import Format, is_arrow
+from karat.files.names import Format
 from karat.json_decoding import decode_json
-from karat.sources.elasticsearch import elasticsearch_content
-from karat.sources.kinds import Kind, kind_of_columns
+from karat.sources import contents
+from karat.sources.contents import Kind, kind_of_columns
 from karat.sources.result_fields import names_by_field
-from karat.sources.samples import sample
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _CONTENT = "a run, ground truth, answers, results or texts (queries, a corpus)"
-_TREC_COLUMNS: dict[int, Kind] = {4: "truth", 6: "run"}
 _BY_SUFFIX: dict[str, Kind] = {".qrels": "truth", ".qrel": "truth", ".run": "run"}
 
 
@@ -34,7 +32,7 @@ def check_kind(name: object) -> Kind:
 
 def kind_of_file(file: InputFile, form: Format, suffix: str) -> Kind:
     """What a file of this format contains. If its content leaves that open, the suffix of the output may say it."""
-    found = _kind_of_content(file, form) or _BY_SUFFIX.get(suffix)
+    found = contents.kind_of_file(file, form) or _BY_SUFFIX.get(suffix)
     if found is None:
         if form == "json":
             decode_json(file.read_all(), file.name, "Is the file complete?")  # invalid JSON is the better error
@@ -76,35 +74,3 @@ def other_fields(names: Iterable[str]) -> list[str]:
     listed = list(names)
     queries = names_by_field(listed)["query"]
     return [name for name in listed if name not in queries]
-
-
-def names_in(file: InputFile, form: Format) -> Sequence[str]:
-    """The columns of a table, or the fields of the first records; nothing for a TREC file."""
-    found = sample(file, form)
-    return tuple(found.value) if isinstance(found.value, dict) else found.names
-
-
-def _kind_of_content(file: InputFile, form: Format) -> Kind | None:
-    if not (is_arrow(form) or file.first_byte()):
-        raise KaratError("the file is empty", place=file.name)
-    if form == "trec":
-        lines = (line for _, line in file.lines() if line and not line.startswith(b"#"))
-        return _TREC_COLUMNS.get(min(len(next(lines, b"").split()), 6))
-    names = names_in(file, form)
-    if (found := kind_of_columns(names)) or form not in ("csv", "tsv", "json"):
-        return found
-    start = sample(file, form)
-    if form == "json":
-        content = elasticsearch_content(start.value) if isinstance(start.value, dict) else None
-        return "answers" if _are_answers(start.value) else None if content == "search" else content
-    rows = [names, *(list(record.values()) for record in start.records)]
-    return "texts" if all(len(row) == 2 and len(row[1].split()) > 1 for row in rows) else None
-
-
-def _are_answers(value: object) -> bool:
-    """Whether a JSON value is `{query: "answer"}`, or in SQuAD's format."""
-    if not isinstance(value, dict) or not value:
-        return False
-    articles = value.get("data")
-    is_squad = isinstance(articles, list) and all(isinstance(each, dict) and "paragraphs" in each for each in articles)
-    return is_squad or all(isinstance(each, str) for each in value.values())

@@ -7,15 +7,17 @@ from functools import partial
 from typing import Any
 
 from karat.columns.spellings import SPELLINGS, find_column
-from karat.conversion.kinds import names_in, other_fields
+from karat.conversion.kinds import other_fields
 from karat.conversion.record_files import Record, Records, fields_of, write_object, write_records, write_without_header
 from karat.conversion.targets import Target
 from karat.errors import KaratError, first_few, list_hint, shown
 from karat.files.input_file import InputFile
 from karat.files.names import Format
 from karat.sources.answers import read_gold_answers
+from karat.sources.contents import names_in
 from karat.sources.record_files import records_from_frame, records_of_file
 from karat.sources.records import records_from_list
+from karat.sources.samples import sample
 from karat.sources.text_files import TextFile
 
 _HINT = 'Each record is an object: {"query": "q1", "truth": [...], "retrieved": [...]}.'
@@ -27,7 +29,7 @@ def write_answers(
     """Write answers, of which a question may have several; returns the number of questions, and notes."""
     notes: tuple[str, ...] = ()
     if isinstance(source, InputFile) and form is not None:
-        names = names_in(source, form)
+        names = names_in(sample(source, form))
         # Without gold answers, these are predicted answers.
         usual = (*SPELLINGS["gold_answers"][0], *SPELLINGS["answer"][0])
         answers = next((name for name in usual if name in names), None)

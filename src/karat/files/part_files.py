@@ -14,6 +14,7 @@ from karat.files.remote import RemotePath
 from karat.files.remote_folders import is_hidden, remote_files
 
 DESCRIPTION = "_karat.json"
+METADATA = b"karat"  # in the schema of a Parquet file of saved scores
 """in a folder of scores: what is known besides the values of each query; it is written last"""
 
 

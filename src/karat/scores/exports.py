@@ -14,6 +14,7 @@ import numpy as np
 
 from karat.arguments import check_path, check_switch
 from karat.errors import KaratError, require, shown
+from karat.files.part_files import METADATA
 from karat.judged import Floats
 from karat.measures import Measure
 from karat.options import Names, check_level
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from karat.scores.scores import Scores
 
-METADATA = b"karat"
 """where an Arrow table or a Parquet file has what is known about the scores besides their values"""
 
 

@@ -19,11 +19,11 @@ from karat.files.input_file import InputFile
 from karat.files.json_start import json_or_jsonl
 from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, arrow_format
 from karat.files.names import ArrowFormat, format_of_name, is_arrow, without_suffixes
+from karat.files.part_files import METADATA
 from karat.json_decoding import decode_json
 from karat.measures import meanings
 from karat.output.delimited import unguarded
 from karat.scores.directions import with_lower_is_better
-from karat.scores.exports import METADATA
 from karat.scores.finding import perhaps_documents
 from karat.scores.score_folder import is_folder, read_folder
 from karat.scores.score_table import ScoreTable, column_values, query_column

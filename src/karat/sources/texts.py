@@ -17,8 +17,8 @@ from karat.errors import KaratError, Place, enumeration, first_few, list_hint, p
 from karat.files.input_file import InputFile, is_file
 from karat.files.names import is_arrow
 from karat.files.part_files import files_of_table
+from karat.sources.contents import check_text_file, reject_lists_and_numbers, reject_pairs
 from karat.sources.files import DescribedFile
-from karat.sources.kinds import check_text_file, reject_lists_and_numbers, reject_pairs
 from karat.sources.objects import hugging_face_table, is_hugging_face, is_series
 from karat.sources.records import Record, field_value, records_from_list
 from karat.sources.text_files import HINT, Content, TextColumns, TextFile, text_columns

@@ -19,7 +19,7 @@ from karat.engines.spark.tables import SparkTable
 from karat.errors import KaratError, require, shown
 from karat.files.names import IN_PROSE
 from karat.sources.arrow_columns import text_ids
-from karat.sources.kinds import reject_pairs
+from karat.sources.contents import reject_pairs
 from karat.sources.text_files import text_columns
 from karat.sources.texts import missing_texts, no_texts, numeric_ids, without_id
 
