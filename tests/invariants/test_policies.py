@@ -290,7 +290,6 @@ WRITERS = {
     "components/pipeline.py": "a file that the caller has opened",
     "engines/spark/stored.py": "a new folder, in any file system of Spark; its description comes last",
     "sources/temporary_rows.py": "a temporary file without a name",
-    "labels/stored_responses.py": "a temporary file without a name",
     "documents/byte_stream.py": "a file, with the errors of Haystack's ByteStream.to_file",
 }
 

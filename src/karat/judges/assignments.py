@@ -17,7 +17,6 @@ from karat.labels.missing import rubric_measure
 from karat.labels.recipes import RECIPES, needed_fields
 from karat.labels.responses import Response
 from karat.labels.results import read_responses
-from karat.labels.stored_responses import StoredResponses
 from karat.labels.tasks import Task, read_task
 from karat.options import check_choice
 from karat.sources.run_files import run_names
@@ -69,8 +68,7 @@ def answers_to_judge(
         read_responses(source, system=name, needed=needed, **options)
         for name, source in zip(names, sources, strict=True)
     ]
-    first, *others = (each.responses for each in read)
-    responses = StoredResponses(chain(first, *others)) if others else first
+    responses = tuple(chain.from_iterable(each.responses for each in read))
 
     def make(journal: Journal, prompts: Mapping[str, Prompt], by: str, samples: int) -> Plans:
         return plans(recipe, responses, journal, prompts, by=by, samples=samples, rubric=rubric)

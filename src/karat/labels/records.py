@@ -146,7 +146,7 @@ def kind_of(record: Mapping[str, Any], place: Place | str) -> str:
 
 
 def read_item(record: Mapping[str, Any], place: Place | str, id_field: str = "id") -> Item:
-    """The item of a record; a wrong field is an error that names it."""
+    """The item of a record; a wrong field is an error that names it. An empty place is none."""
     place = Place(place) if isinstance(place, str) else place
     query, name = read_id(record, "query", place), read_id(record, id_field, place)
     kind = read_choice(record, "type", _TYPES, place)
@@ -175,7 +175,9 @@ def read_item(record: Mapping[str, Any], place: Place | str, id_field: str = "id
         raise KaratError(f"the field removed is {shown(removed)}, neither true nor false", place=place)
     if removed and kind == "document":
         raise KaratError("a document cannot be removed", place=place, hint="It belongs to the collection.")
-    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, place, bool(removed), of_digest)  # type: ignore[arg-type]  # just checked
+    known_place = place if place.source else None
+    details = (rank, cites, importance, digest, known_place, bool(removed), of_digest)
+    return Item(query, name, kind, system, of, text, *details)  # type: ignore[arg-type]  # just checked
 
 
 def read_id(record: Mapping[str, Any], field: str, place: Place) -> str:

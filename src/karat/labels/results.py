@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
@@ -14,7 +14,6 @@ from karat.labels.citations import cited_passages, find_citations
 from karat.labels.records import IMPLIED
 from karat.labels.responses import Passage, Response, Responses, Sentence, has_text
 from karat.labels.sentences import sentence_spans
-from karat.labels.stored_responses import StoredResponses
 from karat.labels.trec_rag import is_trec_rag, read_trec_rag
 from karat.sources.generated import GeneratedResults
 from karat.sources.records import Record
@@ -36,7 +35,7 @@ def read_responses(
     """Read generated answers from results or from a submission to TREC RAG: a file, a list of records, a data frame.
 
     `queries` and `corpus` are the texts of questions, and of passages that are known by id only. Results must have the
-    `needed` fields. The responses are not kept in memory.
+    `needed` fields.
 
     >>> results = [{"query": "q1", "retrieved": ["Gold is soft."], "answer": "It is soft [1]."}]
     >>> [response] = read_responses(results).responses
@@ -46,9 +45,8 @@ def read_responses(
 
     def read(name: str, records: Iterable[tuple[str, Record]]) -> Responses:
         if _is_submission(records):
-            return read_trec_rag(records, system, StoredResponses)
-        has_corpus = corpus is not None
-        return _of_results(name, records, system, fields, needed, has_corpus=has_corpus, keep=StoredResponses)
+            return read_trec_rag(records, system)
+        return _of_results(name, records, system, fields, needed, has_corpus=corpus is not None)
 
     return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS), queries, corpus)
 
@@ -105,29 +103,27 @@ def _of_results(
     needed: Collection[str],
     *,
     has_corpus: bool,
-    keep: Callable[[Iterable[Response]], Sequence[Response]] = tuple,
 ) -> Responses:
     results = GeneratedResults(name, records, fields, needed)
     strings_are_ids = has_corpus or _are_ids(results.documents())
-
-    def read() -> Iterator[Response]:
-        fault: KaratError | None = None
-        for query, question, retrieved, gold, answer in results:
-            try:
-                documents = [*_documents(retrieved or (), f"{name}, query {query}", strings_are_ids)]
-            except KaratError as error:
-                fault = fault or error  # but the fields of a later record may be at fault too
-                continue
-            by_rank, passages = _passages(documents)
-            answer = (answer or "") if results.has_answers else None
-            sentences = _sentences(answer or "", by_rank)
-            yield Response(query, system, question or query, answer, sentences, passages, gold, retrieved is not None)
-        if fault:
-            raise fault
-
-    responses = keep(read())
+    responses = []
+    fault: KaratError | None = None
+    for query, question, retrieved, gold, answer in results:
+        try:
+            documents = [*_documents(retrieved or (), Place(name, query=query), strings_are_ids)]
+        except KaratError as error:
+            fault = fault or error  # but the fields of a later record may be at fault too
+            continue
+        by_rank, passages = _passages(documents)
+        answer = (answer or "") if results.has_answers else None
+        sentences = _sentences(answer or "", by_rank)
+        responses.append(
+            Response(query, system, question or query, answer, sentences, passages, gold, retrieved is not None)
+        )
+    if fault:
+        raise fault
     no_answers = None if results.has_answers else results.missing(["answer"])
-    return Responses(responses, (system,), results.notes, no_answers)
+    return Responses(tuple(responses), (system,), results.notes, no_answers)
 
 
 def _sentences(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
@@ -154,14 +150,14 @@ def _are_ids(retrieved: Iterable[Any]) -> bool:
     return has_strings
 
 
-def _documents(retrieved: Any, place: Place | str, strings_are_ids: bool) -> Iterator[tuple[str | None, str | None]]:
+def _documents(retrieved: Any, place: Place, strings_are_ids: bool) -> Iterator[tuple[str | None, str | None]]:
     """The id and the text of each document by rank, as far as they are known."""
     if isinstance(retrieved, Mapping):
         scores = [(score, as_text(doc, "id", place)) for doc, score in retrieved.items()]
         yield from ((doc, None) for _, doc in sorted(scores, reverse=True))
         return
     for at, document in enumerate(retrieved):
-        of_passage = f"{place}, passage {at + 1}"
+        of_passage = place.inside(f"passage {at + 1}")
         if isinstance(document, str):
             yield (document, None) if strings_are_ids else (None, document)
         elif isinstance(document, int):
@@ -205,26 +201,20 @@ def _with_texts(responses: Responses, queries: Any, corpus: Any) -> Responses:
     """The same responses with the texts of questions, and of passages that are known by id only."""
     found, notes = responses.responses, list(responses.notes)
     if queries is not None:
-        texts = read_texts(queries, {each.query for each in found}, "queries")
-        notes += texts.notes
-        found = StoredResponses(
-            replace(each, question=texts[each.query].text) if each.query in texts else each for each in found
-        )
+        questions = read_texts(queries, {each.query for each in found}, "queries")
+        notes += questions.notes
+        found = [
+            replace(each, question=questions[each.query].text) if each.query in questions else each for each in found
+        ]
     unread = () if corpus is None else found
     wanted = {passage.id for each in unread for passage in each.passages if passage.text is None}
     if wanted:
         texts = read_texts(corpus, wanted, "corpus")
         notes += texts.notes
-        found = StoredResponses(
-            replace(
-                each,
-                passages=tuple(
-                    replace(passage, text=texts[passage.id].text)
-                    if passage.text is None and passage.id in texts
-                    else passage
-                    for passage in each.passages
-                ),
-            )
-            for each in found
-        )
-    return replace(responses, responses=found, notes=tuple(notes))
+
+        def with_text(passage: Passage) -> Passage:
+            is_read = passage.text is None and passage.id in texts
+            return replace(passage, text=texts[passage.id].text) if is_read else passage
+
+        found = [replace(each, passages=tuple(map(with_text, each.passages))) for each in found]
+    return replace(responses, responses=tuple(found), notes=tuple(notes))

@@ -9,13 +9,12 @@ scores, as `{document: score}`. A citation that points to no reference is invali
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, Place, plural, require, shown
 from karat.labels.responses import Passage, Response, Responses, Sentence, has_text
-from karat.sources.places import RereadPlaces
 from karat.sources.records import Record
 
 _TOPIC = ("topic_id", "narrative_id", "request_id")
@@ -32,42 +31,26 @@ def is_trec_rag(record: Record) -> bool:
     return "references" in record and (in_sentences or has_topic or "response_length" in record)
 
 
-def read_trec_rag(
-    records: Iterable[tuple[str, Record]],
-    system: str | None = None,
-    keep: Callable[[Iterable[Response]], Sequence[Response]] = tuple,
-) -> Responses:
-    """The responses of a submission, in what `keep` makes of them; `system` names them if they have no `run_id`.
-
-    If a topic has two of them, the records are read anew.
-    """
+def read_trec_rag(records: Iterable[tuple[Place | str, Record]], system: str | None = None) -> Responses:
+    """The responses of a submission, each record of which has its place; `system` names those without a `run_id`."""
+    found: dict[tuple[str, str | None], tuple[Place, Response]] = {}
     empty = 0
-    systems: dict[str | None, None] = {}
-
-    def read() -> Iterator[Response]:
-        nonlocal empty
-        places = RereadPlaces(records, lambda record, place: _key(_response(record, place, system)))
-        for place, record in records:
-            response = _response(record, place, system)
-            key = _key(response)
-            if key in places:
-                what = f"topic {shown(response.query)} was already in {places[key]}"
-                raise KaratError(what, place=place, hint="Keep one answer per topic and run.")
-            places[key] = place
-            systems[response.system] = None
-            empty += len(record.get("answer", record.get("responses"))) - len(response.sentences)
-            yield response
-
-    responses = keep(read())
+    for given, record in records:
+        place = Place(given) if isinstance(given, str) else given
+        response = _response(record, place, system)
+        key = response.query, response.system
+        if key in found:
+            earlier, _ = found[key]
+            what = f"topic {shown(response.query)} was already in "
+            raise KaratError([what, earlier], place=place, hint="Keep one answer per topic and run.")
+        found[key] = place, response
+        empty += len(record.get("answer", record.get("responses"))) - len(response.sentences)
     notes = (f"{plural(empty, 'sentence')} without a letter or a digit left out",) if empty else ()
-    return Responses(responses, tuple(systems), notes)
+    systems = tuple(dict.fromkeys(system for _, system in found))
+    return Responses(tuple(response for _, response in found.values()), systems, notes)
 
 
-def _key(response: Response) -> tuple[str, str | None]:
-    return response.query, response.system
-
-
-def _response(record: Record, place: Place | str, system: str | None) -> Response:
+def _response(record: Record, place: Place, system: str | None) -> Response:
     metadata = record.get("metadata", {})
     hint = 'Write an object such as {"run_id": "...", "narrative_id": "..."}.'
     require(isinstance(metadata, Mapping), f"metadata {shown(metadata)} is not an object", hint, place=place)
@@ -75,9 +58,9 @@ def _response(record: Record, place: Place | str, system: str | None) -> Respons
     if query is None:
         what = f"there is no topic: none of the fields {', '.join(_TOPIC)}"
         raise KaratError(what, place=place, hint="Add topic_id, or narrative_id in metadata.")
-    query = identifier(query, f"{place}, topic")
+    query = identifier(query, place.inside("topic"))
     run = _first({**metadata, **record}, ("run_id",))
-    run = system if run is None else identifier(run, f"{place}, run_id")
+    run = system if run is None else identifier(run, place.inside("run_id"))
     question = _first({**metadata, **record}, _QUESTION)
     references = _references(record, place)
     sentences = _sentences(record, references, place)
@@ -99,19 +82,19 @@ def _first(record: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((record[name] for name in names if record.get(name) is not None), None)
 
 
-def _references(record: Record, place: Place | str) -> list[str]:
+def _references(record: Record, place: Place) -> list[str]:
     references = record.get("references")
     hint = "References are a list of ids of documents."
     if not isinstance(references, list):
         what = "there are no references" if references is None else f"references {shown(references)} are not a list"
         raise KaratError(what, place=place, hint=f'{hint} Write "references": [] if there are none.')
     for at, reference in enumerate(references):
-        of_reference = f"{place}, references[{at}]"
+        of_reference = place.inside(f"references[{at}]")
         require(isinstance(reference, str) and reference, f"{shown(reference)} is not an id", hint, place=of_reference)
     return references
 
 
-def _sentences(record: Record, references: list[str], place: Place | str) -> list[Sentence]:
+def _sentences(record: Record, references: list[str], place: Place) -> list[Sentence]:
     name = next((name for name in _ANSWER if name in record), "answer")
     answer = record.get(name)
     if not isinstance(answer, list):
@@ -119,7 +102,7 @@ def _sentences(record: Record, references: list[str], place: Place | str) -> lis
         raise KaratError(what, place=place, hint=_SENTENCE)
     found = []
     for at, sentence in enumerate(answer):
-        of_sentence = f"{place}, {name}[{at}]"
+        of_sentence = place.inside(f"{name}[{at}]")
         require(isinstance(sentence, Mapping), f"{shown(sentence)} is not a sentence", _SENTENCE, place=of_sentence)
         text = sentence.get("text")
         require(isinstance(text, str), f"the text is {shown(text)}, which is not text", _SENTENCE, place=of_sentence)
@@ -127,7 +110,7 @@ def _sentences(record: Record, references: list[str], place: Place | str) -> lis
     return found
 
 
-def _cites(sentence: Record, references: list[str], place: Place | str) -> tuple[str, ...]:
+def _cites(sentence: Record, references: list[str], place: Place) -> tuple[str, ...]:
     citations = sentence.get("citations")
     if not isinstance(citations, list | Mapping):
         what = "there are no citations" if citations is None else f"citations {shown(citations)} are not a list"
@@ -142,5 +125,5 @@ def _cites(sentence: Record, references: list[str], place: Place | str) -> tuple
             found[citation if citation in known else f"[{citation}]"] = None
         else:
             hint = "A citation is a position in references, from 0, or the id of a document in it."
-            raise KaratError(f"{shown(citation)} is not a citation", place=f"{place}, citations[{at}]", hint=hint)
+            raise KaratError(f"{shown(citation)} is not a citation", place=place.inside(f"citations[{at}]"), hint=hint)
     return tuple(found)

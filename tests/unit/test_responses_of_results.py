@@ -1,13 +1,7 @@
-"""Responses are read record by record, and kept in a temporary file: they are the same as if all were in memory."""
+"""Responses are read record by record, and what depends on all records is decided before the first one."""
 
-import copy
-import gc
 import json
-import multiprocessing
-import pickle
-import warnings
 from collections.abc import Hashable
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -16,40 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.errors import KaratError
-from karat.labels import stored_responses
-from karat.labels.responses import Passage, Response, Sentence
 from karat.labels.results import read_responses
-from karat.labels.stored_responses import StoredResponses
 from karat.sources.places import RereadPlaces
-
-TEXTS = st.text(st.characters() | st.sampled_from('\ud800\0\n"\\'), max_size=8)
-CITES = st.lists(TEXTS, max_size=2).map(tuple)
-RESPONSES = st.builds(
-    Response,
-    TEXTS,
-    st.none() | TEXTS,
-    TEXTS,
-    st.none() | TEXTS,
-    st.lists(st.builds(Sentence, TEXTS, CITES), max_size=2).map(tuple),
-    st.lists(st.builds(Passage, TEXTS, st.integers(1, 9), st.none() | TEXTS), max_size=2).map(tuple),
-    st.none() | st.lists(TEXTS, max_size=2).map(tuple),
-)
-
-
-@settings(max_examples=40)
-@given(st.lists(RESPONSES, max_size=4), st.integers(-5, 5), st.integers(-5, 5), st.sampled_from([1, 100, 200, 9999]))
-def test_stored_responses_are_those_that_were_stored(
-    responses: list[Response], start: int, end: int, in_memory: int
-) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stored_responses, "_IN_MEMORY", in_memory)
-        stored = StoredResponses(iter(responses))
-    assert [*stored] == responses == [stored[at] for at in range(len(stored))]
-    assert stored[start:end] == responses[start:end]
-    assert copy.deepcopy(stored) == pickle.loads(pickle.dumps(stored)) == tuple(responses)
-    with pytest.raises(IndexError):
-        stored[len(responses)]
-
 
 WORDS = ("d1", "d2", "soft", "Gold is soft.")
 RECORDS = st.lists(
@@ -135,49 +97,3 @@ def test_keys_with_the_same_hash_are_not_taken_for_the_same() -> None:
         places[key] = "not kept"
     assert [places[_Colliding(key)] for key in "abc"] == ["line 0", "line 1", "line 2"]
     assert _Colliding("d") not in places
-
-
-def test_many_responses_are_in_a_temporary_file_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_responses, "_IN_MEMORY", 1)
-    responses = [Response(f"q{at}", None, "?", "Yes.") for at in range(3)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ResourceWarning)
-        stored = StoredResponses(responses)
-        assert [*stored] == responses
-        del stored
-        gc.collect()
-
-
-def test_processes_after_a_fork_read_the_same_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_responses, "_IN_MEMORY", 100)
-    responses = [Response(f"q{at}", None, "?", "Yes. " * at) for at in range(300)]
-    stored = StoredResponses(responses)
-    with multiprocessing.get_context("fork").Pool(2, _serve, (stored,)) as pool:
-        assert pool.map(_queries_of_served, range(10)) == [[each.query for each in responses]] * 10
-    assert [*stored] == responses
-
-
-_served: list[StoredResponses] = []
-
-
-def _serve(stored: StoredResponses) -> None:
-    _served.append(stored)
-
-
-def _queries_of_served(_: int) -> list[str]:
-    return [each.query for each in _served[0]]
-
-
-def test_a_disk_that_is_full_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_responses, "_IN_MEMORY", 1)
-    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: FileIO("/dev/full", "r+"))
-    with pytest.raises(KaratError, match="the temporary file for answers cannot be used: No space left on device"):
-        read_responses([{"query": "q1", "answer": "Yes."}])
-
-
-def test_a_temporary_folder_that_cannot_be_used_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(stored_responses, "_IN_MEMORY", 1)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
-    with pytest.raises(KaratError, match="the temporary file for answers cannot be used: No such file") as error:
-        read_responses([{"query": "q1", "answer": "Yes."}])
-    assert "TMPDIR" in str(error.value.hint)
