@@ -55,7 +55,7 @@ def test_systems_without_labels_are_named(folder: Path) -> None:
     assert out.splitlines()[-4:] == [
         "note: other has no labels of this task, so no measure can be computed.",
         "note: 2 queries have no gold answers: whether an answer is correct rests on what the model knows.",
-        "note: not everything was asked: another request may exceed --max-calls.",
+        "note: not everything was asked: another request may exceed the limit of calls.",
         "verdicts.jsonl: 1 call, 0 failed, 3 not asked, 100 tokens in, 10 out",
     ]
 
@@ -66,7 +66,8 @@ def test_if_all_calls_fail_it_says_why_and_what_to_do(folder: Path, task: str) -
         words = ("judge", "rag.jsonl", "--task", task, "-o", "verdicts.jsonl", "--model", "m", "--base-url", server.url)
         out = printed(run_here(folder, *words, environment={"OPENAI_API_KEY": "key-of-the-tests"}))
     field = "claims" if task == "faithfulness" else "label"
-    assert f"note: 2 calls failed: The field {field} is missing. With --retry-failed, they are made again." in out
+    again = "With --retry-failed (in Python retry_failed=True), they are made again."
+    assert f"note: 2 calls failed: The field {field} is missing. {again}" in out
     if task == "faithfulness":  # no claim, and hence no label
         assert out.startswith("note: rag has no labels of this task, so no measure can be computed.\n")
         error = mistake(folder, "evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl", "-m", "Faithfulness")
@@ -119,9 +120,12 @@ def test_unjudged_documents_are_estimated(folder: Path) -> None:
         (["rag.jsonl", "--task", "support", "--model", "m", "-o", "rag.jsonl"], "the output file is also an input"),
         (["rag.jsonl", "--task", "support", "--model", "m", "-o", "-"], "takes a file, not standard output"),
         (["rag.jsonl", "--task", "support", "--model", "m", "-o", "s3://b/v.jsonl"], "remote"),
-        (["rag.jsonl", "--task", "support", "--depth", "5", "--estimate"], "--depth has no effect on --task support"),
-        (["rag.jsonl", "--depth", "5", "--estimate"], "--depth needs --task relevance"),
-        (["rag.jsonl", "--task", "relevance", "--system", "a", "--estimate"], "--system has no effect"),
+        (
+            ["rag.jsonl", "--task", "support", "--depth", "5", "--estimate"],
+            "--depth 5 has no effect on",
+        ),
+        (["rag.jsonl", "--depth", "5", "--estimate"], "neither a task nor a rubric is given"),
+        (["rag.jsonl", "--task", "relevance", "--system", "a", "--estimate"], "--system a has no effect on"),
         (
             ["rag.jsonl", "--task", "support", "--column", "doc=d", "--estimate"],
             "--column names a column of truth and run",
@@ -134,7 +138,7 @@ def test_unjudged_documents_are_estimated(folder: Path) -> None:
         ),
         (
             ["rag.jsonl", "--task", "support", "--model", "m", "--base-url", "localhost:9", "-o", "v.jsonl"],
-            "--base-url 'localhost:9' is not an address",
+            "localhost:9 is not an address",
         ),
         (["rag.jsonl", "--task", "support", "--max-calls", "-1", "--estimate"], "--max-calls -1"),
         (["rag.jsonl", "--task", "support", "--replay", "-o", "v.jsonl"], "v.jsonl: no such file"),

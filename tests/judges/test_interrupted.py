@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import karat
-from karat.judges.pace import Pace
 from tests.judges.commands import PATIENCE, judge_words, key_of, results_file, run, start, toy_rule, written_calls
 from tests.llm_server import LLMServer, Rule, Sent
 
@@ -39,14 +38,6 @@ def records_of(path: Path) -> list[str]:
     """The records of a file in any order, without the calls, which are in the order of the replies."""
     records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return sorted(json.dumps(each, sort_keys=True) for each in records if each["record"] != "call")
-
-
-def most_in_flight(sent: int) -> int:
-    """How many requests may be under way, or have replies that are not written yet, after so many were sent."""
-    pace = Pace(CONCURRENCY)
-    for _ in range(sent):
-        pace.good(0.0, 0.0)
-    return pace.limit
 
 
 def waiting_rule(last: int | None, is_stopped: threading.Event) -> Rule:
@@ -80,7 +71,8 @@ def test_a_judge_that_is_stopped_again_and_again_asks_nothing_twice_that_was_wri
                     is_stopped.set()
                 out, error = process.communicate(timeout=PATIENCE)
             sent = [key_of(each) for each in server.sent]
-            in_flight += most_in_flight(len(sent))
+            in_flight += CONCURRENCY
+            assert server.most_at_once <= CONCURRENCY
         assert not known & {*sent}, "a call was repeated whose reply was in the file"
         assert stop is not None or process.returncode == 0, error
         if stop is not None and number != signal.SIGKILL:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+import threading
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
 
 from karat.errors import plural
 from karat.judges.budget import CallBudget, Usage
 from karat.judges.calls import Batch, OpenCall, call_record, read_reply
-from karat.judges.journal import Journal, VerdictFile
-from karat.judges.pace import MOST_AT_ONCE, Clock, Pace
+from karat.judges.journal import Journal
+from karat.judges.known_records import KnownCall
 from karat.judges.requests import (
     LanguageModel,
     ModelReply,
     ModelRequest,
     ModelSettings,
     Plan,
-    Record,
     RequestOutcome,
     RequestState,
 )
-from karat.judges.sending import Result, Sender
+from karat.judges.sending import Clock, Result, Sender
 
 Progress = Callable[[int, Usage], None]
 """called with the number of plans that have ended, and what was asked so far"""
@@ -31,7 +33,6 @@ Progress = Callable[[int, Usage], None]
 _GO_ON = "What was judged so far is kept: run the same again to go on from there."
 _MOST_ERRORS = 1_000  # of different wording that are counted, so that memory use is limited
 _OTHER_ERRORS = "another error"
-_MOST_OPEN = 2 * MOST_AT_ONCE  # plans, so that memory use does not depend on their number
 
 
 class Asker:
@@ -51,10 +52,9 @@ class Asker:
         self.model = model
         self.settings = settings
         self.journal = journal
+        self.concurrency = concurrency
+        """the most requests at a time"""
         self.budget = budget or CallBudget()
-        # Whoever asks for one at a time, or passes a function, may have a reason for it.
-        most = MOST_AT_ONCE if model.is_server and concurrency > 1 else concurrency
-        self._pace = Pace(concurrency, most, slow=timeout / 4)
         self._timeout = timeout
         self._clock = clock or Clock()
         self._notes: dict[str, None] = {}
@@ -63,7 +63,8 @@ class Asker:
     @property
     def notes(self) -> list[str]:
         """What was found out about the model, why requests were not sent, and why they failed."""
-        return [*self.model.notes, *self._notes, *self._failures()]
+        exceeded = [f"not everything was asked: {self.budget.exceeded}"] if self.budget.exceeded else []
+        return [*self.model.notes, *self._notes, *exceeded, *self._failures()]
 
     def add_failure(self, error: str | None) -> None:
         """Count a request that failed, by its error."""
@@ -77,23 +78,20 @@ class Asker:
         [(error, number)], total = self._errors.most_common(1), self._errors.total()
         share = "" if number == total else f", {number:,} of them with this error"
         what = f"{plural(total, 'call')} failed{share}: {error.removesuffix('.')}"
-        return [f"{what}. With retry_failed, {'it is' if total == 1 else 'they are'} made again"]
+        again = f"{'it is' if total == 1 else 'they are'} made again"
+        return [f"{what}. With --retry-failed (in Python retry_failed=True), {again}"]
 
     def sender(self) -> Sender:
-        """What sends requests: a new one each time that plans are carried out, at the pace that was found before."""
+        """What sends requests: a new one each time that plans are carried out."""
         return Sender(
             self.model,
-            self._pace,
             self.budget,
+            concurrency=self.concurrency,
             timeout=self._timeout,
             clock=self._clock,
             notes=self._notes,
-            hint=self._hint,
+            hint=lambda: _GO_ON if self.journal.is_file and self.journal.has_replies else None,
         )
-
-    def _hint(self) -> str | None:
-        """What to do when everything has stopped."""
-        return _GO_ON if isinstance(self.journal, VerdictFile) and self.journal.has_replies else None
 
 
 def carry_out(plans: Iterable[Plan], asker: Asker, progress: Progress | None = None) -> Usage:
@@ -117,8 +115,20 @@ async def carry_out_async(plans: Iterable[Plan], asker: Asker, progress: Progres
         raise
 
 
+class _Answered(NamedTuple):
+    """A call that a worker has ended, or the error that ends everything; without a call, it only ends the waiting."""
+
+    call: OpenCall | None = None
+    result: Result | BaseException | None = None
+
+
 class _Asking:
-    """Plans that are carried out together. One thread decides what is asked, reads replies and writes them."""
+    """Plans that are carried out together.
+
+    One thread decides what is asked, reads what is known, and writes replies. A pool of workers, `concurrency` of them,
+    does nothing but ask the model. A worker gets a call only when it has nothing else to do. So nothing is sent any
+    more after an error, and one worker asks in the order of the plans.
+    """
 
     def __init__(self, plans: Iterable[Plan], asker: Asker, progress: Progress | None) -> None:
         self._plans: Iterator[Plan] | None = iter(plans)
@@ -126,37 +136,70 @@ class _Asking:
         self._progress = progress
         self._sender = asker.sender()
         self._calls: dict[str, OpenCall] = {}  # those that have no outcome yet, by key
-        self._open = self._ended = 0
-        self._is_stopped = False
+        self._waiting: deque[OpenCall] = deque()  # those that no worker has yet
+        self._under_way = self._workers = self._open = self._ended = 0
+        self._tasks: SimpleQueue[OpenCall | None] = SimpleQueue()
+        self._answered: SimpleQueue[_Answered] = SimpleQueue()
+        self._calls_before = asker.budget.calls
         self._usage = Usage(cost=0.0 if asker.budget.prices else None)
 
     def stop(self) -> None:
         """Stop as soon as possible; for other threads."""
-        self._is_stopped = True
-        self._sender.wake()
+        self._sender.is_stopped.set()
+        self._answered.put(_Answered())
 
     def finish(self) -> Usage:
         """Carry out everything."""
         try:
-            while not self._is_stopped:
-                self._open_plans()
-                if self._sender.is_idle and self._plans is None:
+            while not self._sender.is_stopped.is_set():
+                self._hand_out()
+                if not self._under_way:
                     break
-                if (result := self._sender.result()) is not None:
-                    self._handle(result)
+                call, result = self._answered.get()
+                if isinstance(result, BaseException):
+                    raise result
+                if call is not None and result is not None:
+                    self._under_way -= 1
+                    self._end(call, *result)
         finally:
+            self._sender.is_stopped.set()
+            for _ in range(self._workers):
+                self._tasks.put(None)
             self._write_arrived()
         return self._usage
 
-    def _open_plans(self) -> None:
-        """Open plans until enough requests are under way."""
-        while self._sender.has_room() and self._plans is not None and self._open < _MOST_OPEN and not self._is_stopped:
-            plan = next(self._plans, None)
-            if plan is None:
+    def _hand_out(self) -> None:
+        """Give calls to workers until all are busy, and open plans as long as there are not enough calls."""
+        while self._under_way < self._asker.concurrency and not self._sender.is_stopped.is_set():
+            if self._waiting:
+                call = self._waiting.popleft()
+                if self._asker.budget.exceeded:
+                    self._end(call, "not_asked")
+                else:
+                    self._give(call)
+            elif self._plans is None or self._open >= 2 * self._asker.concurrency:
+                break  # open plans that wait for the same call are in memory, too
+            elif (plan := next(self._plans, None)) is None:
                 self._plans = None
             else:
                 self._open += 1
                 self._go_on(plan, None)
+
+    def _give(self, call: OpenCall) -> None:
+        """Give a call to a worker; the pool grows up to its size."""
+        self._under_way += 1
+        if self._workers < self._under_way:
+            self._workers += 1
+            threading.Thread(target=self._work, daemon=True, name="karat-judge").start()
+        self._tasks.put(call)
+
+    def _work(self) -> None:
+        """Answer calls, as a worker."""
+        while (call := self._tasks.get()) is not None:
+            try:
+                self._answered.put(_Answered(call, self._sender.ask(call)))
+            except BaseException as error:  # which ends everything
+                self._answered.put(_Answered(call, error))
 
     def _go_on(self, plan: Plan, outcomes: Sequence[RequestOutcome] | None) -> None:
         """Give a plan its outcomes, and take its next requests, until some of them have to be sent."""
@@ -184,57 +227,36 @@ class _Asking:
             self._calls[key].same.append(call)
         elif (known := asker.journal.known(key, request)) is not None:
             batch.add(place, self._known(call, known))
-        elif self._sender.is_spent or asker.journal.replay:
+        elif asker.budget.exceeded or asker.journal.replay:
             self._count(not_asked=1)
             batch.add(place, call.outcome("not_asked", asker.model.name))
         else:
             self._calls[key] = call
-            self._sender.add(call)
+            self._waiting.append(call)
 
-    def _known(self, call: OpenCall, record: Record) -> RequestOutcome:
+    def _known(self, call: OpenCall, known: KnownCall) -> RequestOutcome:
         """The outcome of a call that was made before."""
-        call.reply = record.get("reply")
-        call.tokens_in, call.tokens_out = record.get("tokens_in") or 0, record.get("tokens_out") or 0
+        call.reply, call.tokens_in, call.tokens_out = known.reply, known.tokens_in or 0, known.tokens_out or 0
         state: RequestState = "failed"
         if call.reply is not None:
             call.records, call.problem = read_reply(call.request, ModelReply(call.reply))
-            state = "failed" if call.problem or record.get("state") == "failed" else "done"
-        error = record.get("error") or call.problem
+            state = "failed" if call.problem or known.state == "failed" else "done"
+        error = known.error or call.problem
         outcome = call.outcome(state, self._asker.model.name, error)
-        self._asker.journal.reuse(record, outcome.records)
+        self._asker.journal.reuse(call.key, outcome.records)
         if state == "failed":
             self._asker.add_failure(error)
         self._count(known=1, **{state: 1})
         return outcome
 
-    def _handle(self, result: Result) -> None:
-        """Read a reply, and ask again if it is incomplete or not understood."""
-        call, reply, error = result
-        if reply is not None:
-            call.read(reply)
-            self._count(tokens_in=reply.tokens_in or 0, tokens_out=reply.tokens_out or 0)
-            if call.problem is None:
-                self._end(call, "done")
-            elif call.is_asked_again(reply):
-                self._sender.add_first(call)
-            else:
-                self._end(call, "failed", call.problem)
-        elif error is not None:
-            self._end(call, "failed", error)
-        elif call.reply is not None:
-            self._end(call, "failed", call.problem)
-        else:
-            self._end(call, "not_asked")
-
     def _end(self, call: OpenCall, state: RequestState, error: str | None = None) -> None:
         """A call has ended: write what became of it, and go on with its plan."""
         outcome = call.outcome(state, self._asker.model.name, error)
-        record = call_record(outcome, self._asker.settings)
         if state != "not_asked":
-            self._asker.journal.write(record, outcome.records)
+            self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
         if state == "failed":
             self._asker.add_failure(error)
-        self._count(**{state: 1})
+        self._count(tokens_in=call.tokens_in, tokens_out=call.tokens_out, **{state: 1})
         self._report()
         call.batch.add(call.place, outcome)
         del self._calls[call.key]
@@ -242,7 +264,8 @@ class _Asking:
             if state == "not_asked":
                 self._take(other.request, other.batch, other.place)
             else:
-                other.batch.add(other.place, self._known(other, record))
+                known = KnownCall.of(call_record(outcome, self._asker.settings))
+                other.batch.add(other.place, self._known(other, known))
         for batch in {id(each.batch): each.batch for each in (call, *call.same)}.values():
             if (outcomes := batch.outcomes()) is not None:
                 self._go_on(batch.plan, outcomes)
@@ -250,16 +273,17 @@ class _Asking:
     def _write_arrived(self) -> None:
         """Write the replies that have arrived, because they are paid for; everything ends now, for whatever reason."""
         with suppress(Exception):  # the first error is the one that counts
-            for call, reply, _ in self._sender.arrived():
-                if reply is None:
-                    continue
-                call.read(reply)
-                if call.problem is None:
+            while True:
+                try:
+                    call, result = self._answered.get_nowait()
+                except Empty:
+                    return
+                if call is not None and isinstance(result, Result) and result.state == "done":
                     outcome = call.outcome("done", self._asker.model.name)
                     self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
 
     def _count(self, **more: int) -> None:
-        more["calls"] = self._sender.number_sent - self._usage.calls
+        more["calls"] = self._asker.budget.calls - self._calls_before - self._usage.calls
         totals = {name: getattr(self._usage, name) + number for name, number in more.items()}
         prices = self._asker.budget.prices
         self._usage = replace(self._usage, **totals)

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, Message, Parameter, Place, require, shown
 from karat.files.input_file import InputFile
 from karat.json_decoding import decode_json
 from karat.judges.journal import Journal
+from karat.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, JudgeOptions
 from karat.judges.plans import Plans, plans, relevance_plans
 from karat.judges.prompts import Prompt
 from karat.labels.missing import rubric_measure
-from karat.labels.recipes import RECIPES, needed_fields
+from karat.labels.recipes import needed_fields
 from karat.labels.responses import Response
 from karat.labels.results import read_responses
 from karat.labels.tasks import Task, read_task
@@ -25,8 +26,7 @@ from karat.sources.texts import read_texts
 if TYPE_CHECKING:
     from karat.scores import Scores
 
-RELEVANCE = "relevance"
-TASKS = (*RECIPES, RELEVANCE)
+_SEED = 42  # by which the queries of an overlap are drawn
 _RUBRIC_EXAMPLE = 'For example {"name": "tone", "question": "Is it polite?", "scale": {"rude": 0, "polite": 1}}.'
 
 
@@ -42,30 +42,45 @@ class Assignment(NamedTuple):
     """the answers of all systems"""
 
 
-def answers_to_judge(
-    sources: Sequence[Any],
-    task: str | None,
-    rubric: Task | None,
-    *,
-    system: str | None = None,
-    queries: Any = None,
-    corpus: Any = None,
-    fields: Mapping[str, str] | None = None,
-    format: str | None = None,  # noqa: A002
-) -> Assignment:
+def check_task(options: JudgeOptions) -> None:
+    """Reject options that do not fit together: both a task and a rubric, what has no effect, or what is missing."""
+    others: tuple[str, ...] = ("depth", "overlap")
+    given = [each for each in ("task", "rubric") if getattr(options, each) is not None]
+    if options.task == RELEVANCE:
+        others = ("rubric", "system", "fields")
+    else:
+        hint = f"The tasks are {', '.join(TASKS)}."
+        require(given, "neither a task nor a rubric is given", f"Name a task, or a rubric of your own. {hint}")
+        require(len(given) == 1, "both a task and a rubric are given", "Leave one of them out.")
+    for name in others:
+        value = getattr(options, name)
+        if value != JUDGE_OPTIONS[name].default:
+            what = f" has no effect on {f'the task {options.task}' if options.task else 'a rubric'}"
+            raise KaratError([Parameter(name, value), what], hint="Leave it out.")
+    for name in ("queries", "corpus") if options.task == RELEVANCE else ():
+        pass_it: Message = ["Pass ", Parameter(name), ": a file with ids and texts."]
+        require(getattr(options, name) is not None, f"a judge reads the texts of the {name}", pass_it)
+
+
+def answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignment:
     """Generated answers: results of one or several systems, which are named after their files."""
-    given = [each for each, is_given in (("task", task), ("rubric", rubric)) if is_given is not None]
-    hint = f"The tasks are {', '.join(TASKS)}."
-    require(given, "neither a task nor a rubric is given", f"Name a task, or a rubric of your own. {hint}")
-    require(len(given) == 1, "both a task and a rubric are given", "Leave one of them out.")
-    recipe = rubric.name if rubric else check_choice("task", task, TASKS)
+    check_task(options)
+    rubric = None if options.rubric is None else read_rubric(options.rubric)
+    recipe = rubric.name if rubric else check_choice("task", options.task, TASKS)
+    system = options.system
     is_one = system is None or len(sources) == 1
     require(is_one, "one name is given for several systems", "Judge them one after the other, or leave out system.")
     names = [system] if system is not None else _names(sources)
-    options: Any = {"queries": queries, "corpus": corpus, "fields": fields, "format": format}
-    needed = needed_fields(recipe)
     read = [
-        read_responses(source, system=name, needed=needed, **options)
+        read_responses(
+            source,
+            system=name,
+            queries=options.queries,
+            corpus=options.corpus,
+            fields=options.fields,
+            needed=needed_fields(recipe),
+            format=options.format,
+        )
         for name, source in zip(names, sources, strict=True)
     ]
     responses = tuple(chain.from_iterable(each.responses for each in read))
@@ -78,19 +93,15 @@ def answers_to_judge(
     return Assignment(recipe, systems, make, notes, responses)
 
 
-def documents_to_judge(
-    systems: Mapping[str, Scores], *, depth: int = 10, overlap: int = 0, seed: int = 42, queries: Any, corpus: Any
-) -> Assignment:
+def documents_to_judge(systems: Mapping[str, Scores], options: JudgeOptions) -> Assignment:
     """The unjudged documents in the top `depth` of systems, and all judged ones of `overlap` queries."""
     from karat.analysis import documents_to_judge as found
 
-    missing = " and ".join(name for name, given in (("queries", queries), ("corpus", corpus)) if given is None)
-    what = "a judge reads the texts of queries and of documents, and not all are given"
-    require(not missing, what, f"Pass {missing}: files with ids and texts.")
-    pairs = tuple(found.documents_to_judge(systems, depth, overlap, seed).pairs())
-    require(pairs, f"all documents in the top {depth:,} are judged already", "Nothing has to be asked.")
-    questions = read_texts(queries, {query for query, _ in pairs}, "queries")
-    documents = read_texts(corpus, {document for _, document in pairs}, "corpus")
+    check_task(options)
+    pairs = tuple(found.documents_to_judge(systems, options.depth, options.overlap, _SEED).pairs())
+    require(pairs, f"all documents in the top {options.depth:,} are judged already", "Nothing has to be asked.")
+    questions = read_texts(options.queries, {query for query, _ in pairs}, "queries")
+    documents = read_texts(options.corpus, {document for _, document in pairs}, "corpus")
 
     def make(journal: Journal, prompts: Mapping[str, Prompt], by: str, samples: int) -> Plans:  # noqa: ARG001
         return relevance_plans(pairs, questions, documents, journal, prompts, samples=samples)
@@ -100,10 +111,10 @@ def documents_to_judge(
 
 def read_rubric(given: object) -> Task:
     """A rubric: a mapping with its name, question and scale, or the path of a JSON file with it."""
-    place = "the rubric"
+    place = Place("the rubric")
     if isinstance(given, str | os.PathLike):
         file = InputFile.of(given)
-        place, given = file.name, decode_json(file.read_all(), file.name, _RUBRIC_EXAMPLE)
+        place, given = Place(file.name), decode_json(file.read_all(), file.name, _RUBRIC_EXAMPLE)
     if isinstance(given, Task):
         return given
     if not isinstance(given, Mapping):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 import threading
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from karat.arguments import as_count, as_number
-from karat.errors import KaratError, shown
+from karat.errors import plural
 
 _MILLION = 1_000_000
-_PRICES = "Pass what a million tokens cost, such as price_in=0.4 and price_out=1.6."
 _TOKENS_PER_MESSAGE = 16  # roles and separators
+_SECONDS_BETWEEN_CHECKS = 0.1  # whether everything is to stop
 
 
 class Prices(NamedTuple):
@@ -23,25 +21,14 @@ class Prices(NamedTuple):
     input: float
     output: float
 
+    @classmethod
+    def of(cls, price_in: float | None, price_out: float | None) -> Self | None:
+        """The prices, if both are given."""
+        return None if price_in is None or price_out is None else cls(price_in, price_out)
+
     def cost(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost."""
         return (tokens_in * self.input + tokens_out * self.output) / _MILLION
-
-
-def read_prices(price_in: object, price_out: object) -> Prices | None:
-    """The prices per million tokens, checked; None if neither is given."""
-    if price_in is None and price_out is None:
-        return None
-    prices = []
-    both = (("price_in", price_in), ("price_out", price_out))
-    for (name, given), (_, other) in zip(both, both[::-1], strict=True):
-        if other is None:
-            raise KaratError(f"{name}={shown(given)} needs the other price, too", hint=_PRICES)
-        price = as_number(given)
-        if price is None or not 0 <= price < math.inf:
-            raise KaratError(f"{name}={shown(given)} is not a number of 0 or more", hint=_PRICES)
-        prices.append(price)
-    return Prices(*prices)
 
 
 @dataclass(frozen=True)
@@ -62,6 +49,39 @@ class Usage:
     cost: float | None = None
     """if prices are given"""
 
+    def __str__(self) -> str:
+        """What was asked, in a line.
+
+        >>> print(Usage(calls=24, known=388, done=409, failed=3, tokens_in=120_000, tokens_out=9_000, cost=0.31))
+        24 calls (388 more were in the file), 3 failed, 120,000 tokens in, 9,000 out, cost 0.31
+        """
+        known = f" ({self.known:,} more {'was' if self.known == 1 else 'were'} in the file)" if self.known else ""
+        not_asked = f", {self.not_asked:,} not asked" if self.not_asked else ""
+        tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out{self._cost_text()}"
+        return f"{plural(self.calls, 'call')}{known}, {self.failed:,} failed{not_asked}, {tokens}"
+
+    @property
+    def short_text(self) -> str:
+        """What was asked so far, short enough for a progress bar.
+
+        >>> Usage(calls=24, known=388, done=409, failed=3, tokens_in=120_000, tokens_out=9_000, cost=0.31).short_text
+        '24 calls, 3 failed, 129,000 tokens, cost 0.31'
+        """
+        tokens = f"{self.tokens_in + self.tokens_out:,} tokens"
+        return f"{plural(self.calls, 'call')}, {self.failed:,} failed, {tokens}{self._cost_text()}"
+
+    def _cost_text(self) -> str:
+        return "" if self.cost is None else f", cost {cost_text(self.cost)}"
+
+
+def cost_text(cost: float) -> str:
+    """A cost in any currency, with more digits if it is small.
+
+    >>> cost_text(1234.5), cost_text(0.0123)
+    ('1,234.50', '0.0123')
+    """
+    return f"{cost:,.2f}" if cost >= 0.1 or not cost else f"{cost:.4f}"
+
 
 class Charge(NamedTuple):
     """Tokens, and what they cost."""
@@ -71,7 +91,7 @@ class Charge(NamedTuple):
 
 
 class CallBudget:
-    """Limits that are never exceeded: what a request may cost is reserved before it is sent, and settled afterwards."""
+    """Limits that are never exceeded: what an attempt may cost is reserved before, and settled afterwards."""
 
     def __init__(
         self,
@@ -82,66 +102,55 @@ class CallBudget:
         prices: Prices | None = None,
     ) -> None:
         self.prices = prices
-        self._limits = {
-            "max_calls": _limit("max_calls", max_calls),
-            "max_tokens_total": _limit("max_tokens_total", max_tokens),
-            "max_cost": _cost_limit(max_cost),
-        }
-        if max_cost is not None and prices is None:
-            raise KaratError(f"max_cost={shown(max_cost)} needs prices", hint=_PRICES)
-        self._calls = self._tokens = 0
+        self.calls = 0
+        """attempts so far"""
+        self.exceeded: str | None = None
+        """which limit another attempt may exceed, as a sentence; nothing more is sent then"""
+        self._limits: dict[str, float | None] = {"calls": max_calls, "tokens": max_tokens, "cost": max_cost}
+        self._open = self._tokens = 0
         self._cost = 0.0
-        self._lock = threading.Lock()
+        self._settled = threading.Condition()
 
     def charge(self, tokens_in: int, tokens_out: int) -> Charge:
         """What so many tokens cost; nothing without prices."""
         return Charge(tokens_in + tokens_out, self.prices.cost(tokens_in, tokens_out) if self.prices else 0.0)
 
-    def reserve(self, most: Charge) -> bool:
-        """Reserve what a request may cost at most, unless that is more than what is left."""
-        with self._lock:
-            if self._exceeded_by(most):
-                return False
-            self._calls += 1
-            self._tokens += most.tokens
-            self._cost += most.cost
-        return True
+    def reserve(self, most: Charge, is_stopped: threading.Event) -> bool:
+        """Reserve what an attempt may cost at most; False if that is more than what is left, or if all is to stop.
+
+        As long as others are under way, they are waited for: they may cost less than what is reserved for them.
+        """
+        with self._settled:
+            while self.exceeded is None and not is_stopped.is_set():
+                limit = self._exceeded_by(most)
+                if limit is None:
+                    self.calls += 1
+                    self._open += 1
+                    self._tokens += most.tokens
+                    self._cost += most.cost
+                    return True
+                if self._open:
+                    self._settled.wait(_SECONDS_BETWEEN_CHECKS)
+                else:
+                    tokens = "" if limit == "calls" else f", with up to {most.tokens:,} tokens,"
+                    self.exceeded = f"another request{tokens} may exceed the limit of {limit}"
+        return False
 
     def settle(self, reserved: Charge, actual: Charge) -> None:
-        """A request has ended, and this is what it cost."""
-        with self._lock:
+        """An attempt has ended, and this is what it cost."""
+        with self._settled:
+            self._open -= 1
             self._tokens += actual.tokens - reserved.tokens
             self._cost += actual.cost - reserved.cost
-
-    def exceeded_by(self, most: Charge) -> str | None:
-        """The limit that a request may exceed."""
-        with self._lock:
-            return self._exceeded_by(most)
+            self._settled.notify_all()
 
     def _exceeded_by(self, most: Charge) -> str | None:
-        totals = (self._calls + 1, self._tokens + most.tokens, self._cost + most.cost)
+        """The limit that an attempt may exceed."""
+        totals = (self.calls + 1, self._tokens + most.tokens, self._cost + most.cost)
         for (name, limit), total in zip(self._limits.items(), totals, strict=True):
             if limit is not None and total > limit:
                 return name
         return None
-
-
-def _limit(name: str, value: object) -> float | None:
-    if value is None:
-        return None
-    limit = as_count(value, 0)
-    if limit is None:
-        raise KaratError(f"{name}={shown(value)} is not a whole number of 0 or more")
-    return limit
-
-
-def _cost_limit(value: object) -> float | None:
-    if value is None:
-        return None
-    limit = as_number(value)
-    if limit is None or not limit >= 0:
-        raise KaratError(f"max_cost={shown(value)} is not a number of 0 or more")
-    return limit
 
 
 def count_tokens(text: str) -> int:

@@ -51,8 +51,6 @@ class OpenCall:
     """in the batch"""
     messages: tuple[Message, ...]
     settings: ModelSettings
-    repeats: int = 0
-    """how often it was repeated because it got no reply"""
     was_cut: bool = False
     was_unreadable: bool = False
     reply: str | None = None

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from karat.judges.budget import Prices, count_tokens
+from karat.judges.assignments import Assignment
+from karat.judges.budget import Prices, cost_text, count_tokens
 from karat.judges.calls import read_reply
 from karat.judges.journal import Journal
+from karat.judges.model import model_name
+from karat.judges.options import JudgeOptions
+from karat.judges.prompts import load_prompts
 from karat.judges.requests import ModelReply, ModelRequest, ModelSettings, Plan, RequestOutcome
+from karat.judges.session import model_settings
 from karat.output.tables import Cell, Table
 
 _TOKENS_PER_RECORD = 12  # besides its text or its reason
@@ -44,17 +50,20 @@ class Estimate:
         return self.table().text()
 
 
-def cost_text(cost: float) -> str:
-    """A cost in any currency, with more digits if it is small.
+def estimate(assignment: Assignment, options: JudgeOptions, path: str | None) -> Estimate:
+    """How many calls are needed that are not in the verdict file, and what they may cost; nothing is asked."""
+    is_there = path is not None and os.path.exists(path)
+    with Journal(path if is_there else None, read_only=True, retry_failed=options.retry_failed) as journal:
+        name = "" if options.model is None else model_name(options.model)
+        name = name or (journal.models[0] if len(journal.models) == 1 else "")
+        plans = assignment.plans(journal, load_prompts(options.prompts), name, options.samples)
+        notes = [*journal.notes, *assignment.notes, *plans.notes]
+        prices = Prices.of(options.price_in, options.price_out)
+        return _estimated(plans, journal, model_settings(options, name), prices, notes)
 
-    >>> cost_text(1234.5), cost_text(0.0123)
-    ('1,234.50', '0.0123')
-    """
-    return f"{cost:,.2f}" if cost >= 0.1 or not cost else f"{cost:.4f}"
 
-
-def estimate(
-    plans: Iterable[Plan], journal: Journal, settings: ModelSettings, prices: Prices | None, notes: Sequence[str] = ()
+def _estimated(
+    plans: Iterable[Plan], journal: Journal, settings: ModelSettings, prices: Prices | None, notes: Sequence[str]
 ) -> Estimate:
     """Carry out plans without asking: replies that are not known say what requests expect."""
     known: set[int] = set()
@@ -68,7 +77,7 @@ def estimate(
         call = journal.known(key)
         if call is not None:
             known.add(hash(key))
-            read = read_reply(request, ModelReply(call.get("reply") or ""))
+            read = read_reply(request, ModelReply(call.reply or ""))
             return RequestOutcome(request, key, "failed" if read.problem else "done", read.records)
         if hash(key) not in new:
             new.add(hash(key))

@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from karat.arguments import as_number
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Parameter, shown
 from karat.judges.requests import (
     CallError,
     LanguageModel,
     Message,
     ModelReply,
     ModelSettings,
-    ServerBusyError,
     with_schema,
 )
 from karat.judges.server_responses import exception_failure, token_count
@@ -40,14 +38,11 @@ def language_model(
 
     Only a server is told the settings (temperature, seed, limit of tokens); a generator and a function have their own.
     """
-    limit = as_number(timeout)
-    if limit is None or not limit > 0:
-        raise KaratError(f"timeout={shown(timeout)} is not a positive number of seconds")
     name = model_name(model)
     if isinstance(model, str):
         from karat.judges.openai_model import OpenAIModel
 
-        return OpenAIModel(name, base_url=base_url, api_key_env=api_key_env, timeout=limit)
+        return OpenAIModel(name, base_url=base_url, api_key_env=api_key_env, timeout=timeout)
     if hasattr(model, "run"):
         return _FunctionModel(name, _GeneratorCall(model))
     return _FunctionModel(name, cast("Callable[[list[Message]], object]", model))
@@ -61,7 +56,7 @@ def model_name(model: object) -> str:
         return _generator_name(model)
     if callable(model) and not isinstance(model, type):
         return _function_name(model)
-    raise KaratError(f"model={shown(model)} is not a language model", hint=MODEL_HINT)
+    raise KaratError([Parameter("model", model), " is not a language model"], hint=MODEL_HINT)
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,6 @@ class RecordedModel:
     """A model whose replies are all known, so that it is never asked."""
 
     name: str
-    is_server = False
     notes: Sequence[str] = ()
 
     def ask(self, *_messages: Any, **_settings: Any) -> ModelReply:
@@ -83,7 +77,6 @@ class RecordedModel:
 class _FunctionModel:
     """A model that is a function of messages, which returns a text or a ModelReply."""
 
-    is_server = False
     notes: Sequence[str] = ()
 
     def __init__(self, name: str, function: Callable[[list[Message]], object]) -> None:
@@ -105,7 +98,7 @@ class _FunctionModel:
         failure: Exception
         try:
             reply = self._function(with_schema(messages, schema))
-        except (ServerBusyError, CallError):
+        except CallError:
             raise
         except Exception as error:
             failure = exception_failure(error)

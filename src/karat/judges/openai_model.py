@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Parameter
 from karat.judges.requests import (
     AskAgainError,
     CallError,
@@ -20,7 +20,6 @@ from karat.judges.requests import (
     Message,
     ModelReply,
     ModelSettings,
-    ServerBusyError,
     UnreachableError,
     with_schema,
 )
@@ -48,17 +47,14 @@ class _Protocol:
 class OpenAIModel:
     """A model by its name. The key is in the client, and nowhere else."""
 
-    is_server = True
-
     def __init__(self, name: str, *, base_url: str | None, api_key_env: str | None, timeout: float) -> None:
         try:
             import openai
         except ImportError:
             raise KaratError("a model by its name needs the openai package", hint='pip install "karat[llm]"') from None
         if base_url is not None and not re.match(r"https?://[^/]", str(base_url)):
-            raise KaratError(
-                f"base_url={shown(base_url)} is not an address", hint="It begins with http:// or https://."
-            )
+            hint = "It begins with http:// or https://."
+            raise KaratError([Parameter("base_url", base_url), " is not an address"], hint=hint)
         self.name = name
         self.notes: list[str] = []
         self._key_name = api_key_env
@@ -69,7 +65,7 @@ class OpenAIModel:
             api_key=_key(api_key_env, is_needed=not (base_url or os.environ.get("OPENAI_BASE_URL"))),
             base_url=base_url,
             timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
-            max_retries=0,  # requests are repeated where all of them are known
+            max_retries=0,  # sending.py repeats them, within the limits
         )
         weakref.finalize(self, self._client.close).atexit = False
 
@@ -85,7 +81,7 @@ class OpenAIModel:
         problem: Exception
         try:
             return self._send(_arguments(protocol, messages, schema, settings, sample))
-        except (ServerBusyError, CallError) as error:
+        except CallError as error:
             problem = error
         except Exception as error:
             if getattr(error, "status_code", None) == 400 and _ENDED.search(str(error)):
@@ -153,11 +149,12 @@ def _key(variable: str | None, *, is_needed: bool) -> str:
     """The key in an environment variable."""
     key = os.environ.get(variable, "").strip() if variable else ""
     if not key and is_needed:
-        what, hint = "OpenAI needs a key, but api_key_env is None", "Pass base_url for a server without keys."
-        if variable:
-            what = f"the environment variable {variable} is not set"
-            hint = "Set it to the key of the server, or pass base_url for a server without keys."
-        raise KaratError(what, hint=hint)
+        url = Parameter("base_url")
+        if variable is None:
+            what = "OpenAI needs a key, and no environment variable is named that has it"
+            raise KaratError(what, hint=["For a server without keys, pass ", url, "."])
+        what = f"the environment variable {variable} is not set"
+        raise KaratError(what, hint=["Set it to the key of the server, or pass ", url, " for a server without keys."])
     if not re.fullmatch(r"[!-~]*", key):
         raise KaratError(f"the environment variable {variable} has characters that a key cannot have")
     return key or _NO_KEY

@@ -7,11 +7,8 @@ models alike (`labels/recipes.py`).
 
 from __future__ import annotations
 
-from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from karat.errors import KaratError, did_you_mean, plural, shown
 from karat.judges.extraction import (
@@ -22,9 +19,10 @@ from karat.judges.extraction import (
     nugget_passages,
     nuggets_request,
 )
+from karat.judges.journal import Journal
 from karat.judges.label_requests import LabelSubject, label_requests, relevance_request, subject_of
 from karat.judges.prompts import Prompt
-from karat.judges.question_items import READ_PASSAGES, READ_SENTENCES, KnownItems, QuestionItems, gold_answers
+from karat.judges.question_items import READ_PASSAGES, READ_SENTENCES, QuestionItems, gold_answers
 from karat.judges.requests import ModelRequest, Plan, Record
 from karat.labels.label_columns import Against
 from karat.labels.recipes import RECIPES, asked, task_of
@@ -58,8 +56,8 @@ class Plans:
 
 def plans(
     recipe: str,
-    responses: Sequence[Response],
-    known: KnownItems,
+    responses: Iterable[Response],
+    known: Journal,
     prompts: Mapping[str, Prompt],
     *,
     by: str,
@@ -74,16 +72,16 @@ def plans(
         hint = f"{did_you_mean(recipe, RECIPES)} The tasks are {', '.join(RECIPES)}.".strip()
         raise KaratError(f"{shown(recipe)} is not a task for a judge", hint=hint)
     recipe, task = (_RUBRIC, rubric) if rubric else (recipe, BUILT_IN[task_of(recipe)])
-    questions = _Questions(recipe, responses)
+    questions = _by_question(recipe, responses)
     planner = _Planner(recipe, task, known, prompts, by, samples)
-    return Plans(len(questions), questions.notes(), lambda: map(planner.plan, questions))
+    return Plans(len(questions), _notes(recipe, questions), lambda: map(planner.plan, questions))
 
 
 def relevance_plans(
     pairs: Iterable[tuple[str, str]],
     queries: FoundTexts,
     corpus: FoundTexts,
-    known: KnownItems,
+    known: Journal,
     prompts: Mapping[str, Prompt],
     *,
     samples: int = 1,
@@ -115,65 +113,41 @@ def relevance_plans(
     return Plans(len(by_query), tuple(notes if without else ()), lambda: map(plan, by_query))
 
 
-class _Questions:
-    """The responses to each question, of all systems; they are read when they are needed."""
+def _by_question(recipe: str, responses: Iterable[Response]) -> list[list[Response]]:
+    """The responses of all systems to each question."""
+    questions: dict[str, list[Response]] = {}
+    for response in responses:
+        same = questions.setdefault(response.query, [])
+        if any(each.system == response.system for each in same):
+            what = f"query {shown(response.query)} has two answers of the system {shown(response.system)}"
+            raise KaratError(what, hint="Give each system a name of its own.")
+        _check_texts(recipe, response)
+        same.append(response)
+    return [_with_gold(same) if recipe in _READ_GOLD else same for same in questions.values()]
 
-    def __init__(self, recipe: str, responses: Sequence[Response]) -> None:
-        self._recipe, self._responses = recipe, responses
-        numbers: dict[str, int] = {}
-        # By the number of the question, a byte each: 1 if it has an answer of a system, gold answers, or passages.
-        answered: dict[str | None, bytearray] = {}
-        has_gold, has_passages = bytearray(), bytearray()
-        self._question = array("Q")
-        """the number of the question of each response"""
-        for response in responses:
-            number = numbers.setdefault(response.query, len(numbers))
-            by_system = answered.setdefault(response.system, bytearray())
-            for each in (by_system, has_gold, has_passages):
-                each.extend(bytes(len(numbers) - len(each)))
-            if by_system[number]:
-                what = f"query {shown(response.query)} has two answers of the system {shown(response.system)}"
-                raise KaratError(what, hint="Give each system a name of its own.")
-            by_system[number] = 1
-            self._question.append(number)
-            _check_texts(recipe, response)
-            if response.gold_answers is not None:
-                has_gold[number] = 1
-            if response.passages:
-                has_passages[number] = 1
-        self._number, self._without_gold = len(numbers), has_gold.count(0)
-        self._with_neither = sum(not (gold or passages) for gold, passages in zip(has_gold, has_passages, strict=True))
-        self._order = array("Q", sorted(range(len(self._question)), key=self._question.__getitem__))
-        if self._number < len(responses):
-            deque(self, maxlen=0)  # which checks that all systems have the same gold answers
 
-    def __len__(self) -> int:
-        return self._number
-
-    def __iter__(self) -> Iterator[Sequence[Response]]:
-        for _, positions in groupby(self._order, self._question.__getitem__):
-            same = [self._responses[at] for at in positions]
-            yield _with_gold(same) if self._recipe in _READ_GOLD else same
-
-    def notes(self) -> tuple[str, ...]:
-        """What cannot be asked, or rests on less than it should, without gold answers."""
-        without = self._without_gold
-        if not without or self._recipe not in ("claims", "correctness", *_OF_NUGGETS):
-            return ()
-        have, neither = _have(without), self._with_neither
-        if self._recipe == "claims":
-            if without == len(self):
-                hint = "Add gold_answers to the results, or judge the task faithfulness, which needs none."
-                raise KaratError("the results have no gold answers to compare claims with", hint=hint)
-            return (f"{have} no gold answers: claims are compared with passages only",)
-        if self._recipe == "correctness":
-            return (f"{have} no gold answers: whether an answer is correct rests on what the model knows",)
-        from_passages = (
-            f"{_have(without - neither)} no gold answers: nuggets are extracted from the first {MOST_PASSAGES} passages"
-            " that systems retrieved, so what none of them found is not missed"
-        )
-        from_nothing = f"{_have(neither)} neither gold answers nor passages, from which nuggets could be extracted"
-        return (*([from_passages] if without > neither else []), *([from_nothing] if neither else []))
+def _notes(recipe: str, questions: Sequence[Sequence[Response]]) -> tuple[str, ...]:
+    """What cannot be asked, or rests on less than it should, without gold answers."""
+    if recipe not in ("claims", "correctness", *_OF_NUGGETS):
+        return ()
+    without = [same for same in questions if gold_answers(same) is None]
+    if not without:
+        return ()
+    have = _have(len(without))
+    if recipe == "claims":
+        if len(without) == len(questions):
+            hint = "Add gold_answers to the results, or judge the task faithfulness, which needs none."
+            raise KaratError("the results have no gold answers to compare claims with", hint=hint)
+        return (f"{have} no gold answers: claims are compared with passages only",)
+    if recipe == "correctness":
+        return (f"{have} no gold answers: whether an answer is correct rests on what the model knows",)
+    neither = sum(not any(each.passages for each in same) for same in without)
+    from_passages = (
+        f"{_have(len(without) - neither)} no gold answers: nuggets are extracted from the first {MOST_PASSAGES}"
+        " passages that systems retrieved, so what none of them found is not missed"
+    )
+    from_nothing = f"{_have(neither)} neither gold answers nor passages, from which nuggets could be extracted"
+    return (*([from_passages] if len(without) > neither else []), *([from_nothing] if neither else []))
 
 
 def _have(queries: int) -> str:
@@ -206,7 +180,7 @@ class _Planner:
 
     recipe: str
     task: Task
-    known: KnownItems
+    known: Journal
     prompts: Mapping[str, Prompt]
     by: str
     samples: int

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from karat.errors import KaratError, did_you_mean
+from karat.errors import KaratError, Place, did_you_mean
 from karat.judges.requests import Message
 
 NAMES = ("support", "claims", "nuggets", "relevance", "correctness", "abstention", "rubric")
@@ -52,11 +52,13 @@ def load_prompts(folder: str | os.PathLike[str] | None = None) -> dict[str, Prom
     if folder is None:
         return prompts
     if not os.path.isdir(folder):
-        raise KaratError("this is not a folder with prompts", place=os.fspath(folder))
+        raise KaratError("this is not a folder with prompts", place=Place(os.fspath(folder)))
     paths = sorted(Path(folder).glob("*.txt"))
     if not paths:
         files = ", ".join(f"{name}.txt" for name in NAMES)
-        raise KaratError("the folder has no prompts", place=os.fspath(folder), hint=f"A prompt is one of {files}.")
+        raise KaratError(
+            "the folder has no prompts", place=Place(os.fspath(folder)), hint=f"A prompt is one of {files}."
+        )
     for path in paths:
         prompts[path.stem] = _own(path)
     return prompts
@@ -96,16 +98,18 @@ def _own(path: Path) -> Prompt:
     """A prompt of the user's own."""
     if path.stem not in NAMES:
         hint = f"{did_you_mean(path.stem, NAMES)} The prompts are {', '.join(NAMES)}.".strip()
-        raise KaratError(f"{path.name} is not the name of a prompt", place=os.fspath(path.parent), hint=hint)
+        raise KaratError(f"{path.name} is not the name of a prompt", place=Place(os.fspath(path.parent)), hint=hint)
     try:
         _, text = _parted(path.read_text("utf-8"))
     except UnicodeDecodeError:
-        raise KaratError("the prompt is not UTF-8", place=os.fspath(path), hint="Save the file as UTF-8.") from None
+        raise KaratError(
+            "the prompt is not UTF-8", place=Place(os.fspath(path)), hint="Save the file as UTF-8."
+        ) from None
     except OSError as error:
         what = f"the prompt cannot be read: {error.strerror}"
-        raise KaratError(what, place=os.fspath(path)) from None
+        raise KaratError(what, place=Place(os.fspath(path))) from None
     if not text:
-        raise KaratError("the prompt is empty", place=os.fspath(path))
+        raise KaratError("the prompt is empty", place=Place(os.fspath(path)))
     built_in = _built_in(path.stem)
     return built_in if text == built_in.text else Prompt(path.stem, text_version(text), text)
 

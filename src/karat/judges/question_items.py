@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
 
+from karat.errors import Place
+from karat.judges.journal import Journal
 from karat.judges.requests import Record, RequestOutcome
 from karat.labels.items import EXTRACTED, items_of, of_other_answers
 from karat.labels.records import IMPLIED, Item, read_item
@@ -16,16 +17,6 @@ READ_SENTENCES = ("support", "citations")
 """the recipes that read sentences, and only the passages that these cite"""
 _READ_EXTRACTED = {"gold_claims": ("claims",), "nuggets": ("nuggets", "coverage")}
 """the recipes that read what was extracted from gold answers"""
-
-
-class KnownItems(Protocol):
-    """A verdict file, or something like it: the items that it has, and where records are written without a call."""
-
-    def items(self, query: str, system: str | None) -> list[Item]:
-        """The items of a system, or those of a question for all systems, as they are now."""
-
-    def write(self, call: Record | None, records: Sequence[Record]) -> None:
-        """Write records; without a call, only those that are new."""
 
 
 def gold_answers(responses: Iterable[Response]) -> tuple[str, ...] | None:
@@ -40,7 +31,7 @@ class QuestionItems:
     people may have corrected them, unless they are from another answer. What does not hold any more, `records` remove.
     """
 
-    def __init__(self, recipe: str, responses: Sequence[Response], known: KnownItems) -> None:
+    def __init__(self, recipe: str, responses: Sequence[Response], known: Journal) -> None:
         self.recipe, self.responses = recipe, responses
         self.records: list[Record] = []
         """what has to be written: items that are new or have changed, and the removal of others"""
@@ -50,7 +41,7 @@ class QuestionItems:
             each.system: Item(query, "answer", "answer", each.system, text=each.answer) for each in responses
         }
         self._items = {
-            system: {item.id: item for item in known.items(query, system) if item.type != "document"}
+            system: {item.id: item for item in known.items(query, system).values() if item.type != "document"}
             for system in dict.fromkeys([None, *self.answers])
         }
         for system, items in self._items.items():
@@ -99,7 +90,7 @@ class QuestionItems:
         """Add the claims and nuggets of replies."""
         for record in (record for outcome in outcomes for record in outcome.records):
             if record["record"] == "item":
-                item = read_item(record, "")
+                item = read_item(record, Place("a reply", query=self.responses[0].query))
                 self._items[item.system][item.id] = item
 
     @property

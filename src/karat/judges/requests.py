@@ -76,10 +76,6 @@ class ModelReply(NamedTuple):
     tokens_in: int | None = None
     tokens_out: int | None = None
     is_cut: bool = False
-    requests_left: int | None = None
-    """how many more requests the server accepts now, according to its headers"""
-    wait: float | None = None
-    """seconds until the server accepts another request, according to its headers"""
 
 
 class LanguageModel(Protocol):
@@ -90,28 +86,16 @@ class LanguageModel(Protocol):
         """The author of its labels."""
 
     @property
-    def is_server(self) -> bool:
-        """Whether it says itself when it is asked too much at the same time."""
-
-    @property
     def notes(self) -> Sequence[str]:
         """What was found out about the server, such as a parameter that it refuses."""
 
     def ask(
         self, messages: Sequence[Message], schema: Mapping[str, Any], *, settings: ModelSettings, sample: int
     ) -> ModelReply:
-        """Ask once, and raise ServerBusyError or CallError if there is no reply."""
+        """Ask once, and raise a CallError if there is no reply."""
 
     def close(self) -> None:
         """Close the connections to the server."""
-
-
-class ServerBusyError(Exception):
-    """The server asks to wait: status 429, 503 or 529, with the seconds of Retry-After if it says so."""
-
-    def __init__(self, what: str, wait: float | None = None) -> None:
-        super().__init__(what)
-        self.wait = wait
 
 
 class CallError(Exception):
@@ -129,6 +113,14 @@ class CallError(Exception):
         self.fatal = fatal
         self.may_cost = may_cost
         self.hint = hint
+
+
+class ServerBusyError(CallError):
+    """The server asks to wait: status 429, 503 or 529, with the seconds of Retry-After if it says so."""
+
+    def __init__(self, what: str, wait: float | None = None) -> None:
+        super().__init__(what, again=True)
+        self.wait = wait
 
 
 class LateReplyError(CallError):

@@ -1,4 +1,4 @@
-"""What a server that speaks the OpenAI chat protocol replies: the text, the tokens, its limits, and what went wrong."""
+"""What a server that speaks the OpenAI chat protocol replies: the text, the tokens, and what went wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ _NO_MODEL = re.compile(r"model_not_found|model .{0,100}(?:does not exist|not fou
 _MISTAKES = (TypeError, AttributeError, NameError, LookupError, AssertionError, NotImplementedError, ImportError)
 _AGAIN_IN = re.compile(r"(?:try again|retry) in ([\d.dhms]+)", re.I)
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
-_LONGEST_PAUSE = 60.0  # seconds; by then, a request shows whether the server still refuses
 _UNITS = (86_400, 3600, 60, 1, 0.001)
 
 
@@ -54,13 +53,10 @@ def read_response(body: str, headers: Mapping[str, str]) -> ModelReply:
     usage = decoded.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     tokens_in, tokens_out = (token_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
-    left, wait = _limits(headers, (tokens_in or 0) + (tokens_out or 0))
-    return ModelReply(text, tokens_in, tokens_out, choice.get("finish_reason") == "length", left, wait)
+    return ModelReply(text, tokens_in, tokens_out, choice.get("finish_reason") == "length")
 
 
-def failure(
-    status: int, headers: Mapping[str, str], body: object, key_name: str | None = None
-) -> ServerBusyError | CallError:
+def failure(status: int, headers: Mapping[str, str], body: object, key_name: str | None = None) -> CallError:
     """What an error of a server means: whether to wait, to try again or to stop."""
     message = _message(body)
     what = f"status {status}{': ' if message else ''}{message}"
@@ -77,11 +73,11 @@ def failure(
     if wait is None and (said := _AGAIN_IN.search(message)):
         wait = _duration(said[1].rstrip("."))
     if status in _BUSY or (wait is not None and status >= 500):
-        return ServerBusyError(what, wait if wait is not None else _limits(headers, 0)[1])
+        return ServerBusyError(what, wait)
     return CallError(what, again=status >= 500 or status in _AGAIN)
 
 
-def exception_failure(error: Exception) -> ServerBusyError | CallError:
+def exception_failure(error: Exception) -> CallError:
     """What an exception of a function or a chat generator means, which may come from any client of a server."""
     status, response = getattr(error, "status_code", None), getattr(error, "response", None)
     if isinstance(status, int) and status >= 400:
@@ -122,24 +118,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def token_count(value: object) -> int | None:
     """A number of tokens as servers report it; None if it is not one."""
     return as_count(value, 0, 10**12)
-
-
-def _limits(headers: Mapping[str, str], tokens: int) -> tuple[int | None, float | None]:
-    """How many requests the server still accepts, and how long to wait for another one of so many tokens."""
-    left, waits = None, []
-    for kind, needed in (("requests", 1), ("tokens", tokens)):
-        remaining = _number(headers.get(f"x-ratelimit-remaining-{kind}"))
-        limit = _number(headers.get(f"x-ratelimit-limit-{kind}"))
-        reset = _duration(headers.get(f"x-ratelimit-reset-{kind}"))
-        if remaining is None:
-            continue
-        if kind == "requests":
-            left = int(remaining)
-        if remaining < needed and reset is not None:
-            # Limits fill up steadily, and `reset` is when they are full again.
-            missing = (limit - remaining) if limit is not None and limit > needed else needed - remaining
-            waits.append(min(reset * (needed - remaining) / missing, _LONGEST_PAUSE))
-    return left, max(waits, default=None)
 
 
 def _duration(text: str | None) -> float | None:

@@ -4,43 +4,34 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 from karat.judges.asking import Asker, carry_out
-from karat.judges.pace import Clock
 from karat.judges.requests import Message, ModelReply, ModelRequest, ModelSettings, Plan, ReadReply, RequestOutcome
+from karat.judges.sending import Clock
 
 SETTINGS = ModelSettings("tester")
-Arrived = TypeVar("Arrived")
 
 
 class FakeClock(Clock):
-    """Time passes when nothing but time is waited for."""
+    """Time passes at once when somebody waits for it."""
 
     def __init__(self) -> None:
         self.time = 1000.0
+        self._lock = threading.Lock()
 
     def now(self) -> float:
         return self.time
 
-    def wait(self, arrivals: SimpleQueue[Arrived], seconds: float | None, *, are_expected: bool) -> Arrived | None:
-        if are_expected:
-            return arrivals.get(timeout=30)
-        try:
-            return arrivals.get_nowait()
-        except Empty:
-            assert seconds is not None
-            assert seconds >= 0
+    def wait(self, seconds: float, end: threading.Event) -> None:  # noqa: ARG002
+        with self._lock:
             self.time += seconds
-            return None
 
 
 class ScriptedModel:
     """Replies with what a function returns, or raises it if it is an exception; the function is called in threads."""
 
     name = "tester"
-    is_server = True
 
     def __init__(self, rule: Callable[[int, Sequence[Message], ModelSettings], Any]) -> None:
         self.notes: list[str] = []

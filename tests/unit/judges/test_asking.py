@@ -15,7 +15,7 @@ import pytest
 from karat.errors import KaratError
 from karat.judges.asking import Asker, carry_out, carry_out_async
 from karat.judges.budget import CallBudget, Prices, Usage
-from karat.judges.journal import MemoryJournal, VerdictFile
+from karat.judges.journal import Journal
 from karat.judges.requests import (
     AskAgainError,
     CallError,
@@ -31,7 +31,7 @@ from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel, ask, 
 GOOD = '{"label": 1}'
 
 
-class RecordingJournal(MemoryJournal):
+class RecordingJournal(Journal):
     """Remembers what was written."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ def test_the_same_request_in_several_plans_is_sent_once() -> None:
 def test_what_fails_is_not_asked_again_for_the_same_request_of_another_plan() -> None:
     outcomes: list[RequestOutcome] = []
     asker, model, _ = asker_for(["?"])
-    asker.journal = MemoryJournal(retry_failed=True)
+    asker.journal = Journal(retry_failed=True)
     carry_out([plan([request()], outcomes) for _ in range(3)], asker)
     assert [outcome.state for outcome in outcomes] == ["failed"] * 3
     assert len(model.asked) == 2
@@ -144,30 +144,33 @@ def test_requests_without_a_reply_are_repeated_six_times_and_then_failed() -> No
     assert asker._clock.now() - before >= 18
 
 
-def test_it_does_not_matter_when_exactly_the_time_to_wait_is_over() -> None:
-    class TickingClock(FakeClock):
-        """Time passes whenever somebody looks."""
-
-        def now(self) -> float:
-            self.time += 0.3
-            return self.time
+def test_all_wait_as_long_as_the_server_asks_one_of_them_to() -> None:
+    times: list[float] = []
 
     def rule(number: int, *_: Any) -> Any:
-        paused = ModelReply(GOOD, 100, 10, wait=number % 7 / 4)
-        return [paused, GOOD, ServerBusyError("wait", number % 7 / 3), CallError("status 500", again=True)][number % 4]
+        times.append(asker._clock.now())
+        return ServerBusyError("status 429", 7.0) if not number else GOOD
 
-    for concurrency in (1, 3):
-        clock = TickingClock()
-        asker = Asker(ScriptedModel(rule), SETTINGS, MemoryJournal(), clock=clock, concurrency=concurrency)
-        usage = carry_out(plans(60, []), asker)
-        assert usage.done + usage.failed == 60
+    asker, _, _ = asker_for(rule, concurrency=1)
+    carry_out(plans(3, []), asker)
+    assert [round(time - times[0]) for time in times] == [0, 7, 7, 7]
 
 
-def test_a_pause_that_the_server_asks_for_with_a_reply_does_not_end_everything() -> None:
-    asker, _, _ = asker_for([ModelReply(GOOD, 100, 10, requests_left=0, wait=6.0)])
-    before = asker._clock.now()
-    assert carry_out(plans(20, []), asker).done == 20
-    assert asker._clock.now() - before >= 6.0 * 12
+def test_waits_double_up_to_half_a_minute_and_are_spread() -> None:
+    waits: list[float] = []
+
+    class ListingClock(FakeClock):
+        def wait(self, seconds: float, end: threading.Event) -> None:
+            waits.append(seconds)
+            super().wait(seconds, end)
+
+    model = ScriptedModel(lambda *_: CallError("status 500", again=True))
+    for _ in range(2):
+        ask(Asker(model, SETTINGS, Journal(), clock=ListingClock()), request())
+    assert waits[:6] == waits[6:]  # in the same way each time
+    for wait, about in zip(waits, [1, 2, 4, 8, 16, 30], strict=False):
+        assert wait == pytest.approx(about, rel=0.25)
+        assert wait != about
 
 
 def test_requests_that_cannot_succeed_are_failed_at_once() -> None:
@@ -202,7 +205,7 @@ def test_an_error_that_stops_everything_says_that_the_file_keeps_what_was_judged
 ) -> None:
     wrong = CallError("the key is wrong", again=False, fatal=True)
     model = ScriptedModel(lambda number, *_: GOOD if number < judged else wrong)
-    with VerdictFile(tmp_path / "verdicts.jsonl") as file, pytest.raises(KaratError) as raised:
+    with Journal(tmp_path / "verdicts.jsonl") as file, pytest.raises(KaratError) as raised:
         carry_out(plans(3, []), Asker(model, SETTINGS, file, concurrency=1))
     assert str(raised.value) == f"the key is wrong{kept}"
 
@@ -215,7 +218,7 @@ def test_a_server_that_is_gone_stops_everything_after_some_requests() -> None:
 
 
 def test_a_server_that_was_never_reached_stops_everything_soon() -> None:
-    asker, _, journal = asker_for([UnreachableError("connection refused")])
+    asker, _, journal = asker_for([UnreachableError("connection refused")], concurrency=1)
     before = asker._clock.now()
     with pytest.raises(KaratError, match=r"^no connection to the server: connection refused\. Check that"):
         carry_out(plans(1000, []), asker)
@@ -266,6 +269,29 @@ def test_plans_go_on_with_the_outcomes_of_their_requests_in_order() -> None:
     assert received == [['"a"', '"b"', '"c"'], [], ["done"]]
 
 
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_no_more_than_so_many_requests_are_under_way_whatever_happens(concurrency: int) -> None:
+    def rule(number: int, *_: Any) -> Any:
+        time.sleep(0.001)
+        return [GOOD, GOOD, ServerBusyError("wait", number % 3), CallError("status 500", again=True), "?"][number % 5]
+
+    asker, model, _ = asker_for(rule, concurrency=concurrency)
+    usage = carry_out(plans(100, []), asker)
+    assert usage.done + usage.failed == 100
+    assert model.most_at_once == concurrency
+
+
+def test_a_request_that_was_given_up_on_counts_until_it_ends() -> None:
+    """A function that hangs cannot be stopped, and is not called again meanwhile if only one call is allowed."""
+    released = threading.Event()
+    model = ScriptedModel(lambda *_: released.wait(30) and GOOD)
+    asker = Asker(model, SETTINGS, Journal(), concurrency=1, timeout=-0.9, clock=FakeClock())
+    with pytest.raises(KaratError, match=r"^no request has ended for 0 seconds, and no more may be sent at a time"):
+        ask(asker, request())
+    assert len(model.asked) == 1
+    released.set()
+
+
 def test_only_some_plans_are_open_at_a_time() -> None:
     opened = ended = most = 0
 
@@ -280,7 +306,7 @@ def test_only_some_plans_are_open_at_a_time() -> None:
     asker, _, _ = asker_for([GOOD])
     carry_out(map(one, range(200)), asker)
     assert (opened, ended) == (200, 200)
-    assert most <= 128
+    assert most <= 16  # twice as many as requests
 
 
 def test_progress_says_what_was_done_so_far() -> None:
@@ -298,7 +324,7 @@ def test_nothing_is_asked_when_the_budget_is_spent_and_nothing_is_written() -> N
     usage = carry_out(plans(20, outcomes), asker)
     assert (len(model.asked), len(journal.written), usage.not_asked) == (5, 5, 15)
     assert [outcome.state for outcome in outcomes].count("not_asked") == 15
-    assert asker.notes == ["not everything was asked: another request may exceed max_calls"]
+    assert asker.notes == ["not everything was asked: another request may exceed the limit of calls"]
     again = carry_out(plans(20, []), asker)
     assert (again.known, again.not_asked) == (5, 15)
 
@@ -334,7 +360,7 @@ def test_a_model_that_hangs_is_given_up_on() -> None:
         return GOOD
 
     model = ScriptedModel(rule)
-    asker = Asker(model, SETTINGS, MemoryJournal(), timeout=-0.9)  # with the time in which it can end by itself: 0.1 s
+    asker = Asker(model, SETTINGS, Journal(), timeout=-0.9)  # with the time in which it can end by itself: 0.1 s
     assert ask(asker, request()).state == "done"
     assert len(model.asked) == 2
     released.set()
@@ -397,7 +423,7 @@ def test_a_note_has_the_most_frequent_error_of_new_and_known_calls() -> None:
     carry_out([plan([request("rare"), request("a"), request("b")], [])], asker)
     [note] = asker.notes
     assert note.startswith("3 calls failed, 2 of them with this error: ")
-    assert note.endswith(". With retry_failed, they are made again")
+    assert note.endswith(". With --retry-failed (in Python retry_failed=True), they are made again")
     ask(asker, request("a"))
     assert asker.notes[0].startswith("4 calls failed, 3 of them")
 
@@ -408,5 +434,6 @@ def test_a_note_about_failures_has_a_limit_in_memory(monkeypatch: pytest.MonkeyP
     for error in ("a", "b", "c", "d", "e", "b", None):
         asker.add_failure(error)
     assert asker.notes == [
-        "7 calls failed, 4 of them with this error: another error. With retry_failed, they are made again"
+        "7 calls failed, 4 of them with this error: another error. With --retry-failed (in Python retry_failed=True),"
+        " they are made again"
     ]

@@ -7,18 +7,19 @@ import json
 import os
 import signal
 import threading
+import time
 from typing import Any
 
 import pytest
 
 from karat.errors import KaratError
 from karat.judges.asking import Asker, carry_out
-from karat.judges.budget import CallBudget
-from karat.judges.journal import MemoryJournal
+from karat.judges.budget import CallBudget, Prices, most_tokens
+from karat.judges.journal import Journal
 from karat.judges.model import language_model
 from karat.judges.requests import CallError, LanguageModel, Message, ModelReply, ModelSettings, ServerBusyError
 from tests.llm_server import LLMServer, Response, Sent, error, reply
-from tests.unit.judges.scripted import SETTINGS, plans
+from tests.unit.judges.scripted import SETTINGS, plans, request
 
 MESSAGES: list[Message] = [{"role": "system", "content": "Judge."}, {"role": "user", "content": '"Who?"'}]
 SCHEMA = {"type": "object"}
@@ -62,12 +63,6 @@ def test_the_name_of_a_function_is_the_same_each_time(function: Any, name: str) 
 def test_what_is_not_a_model_is_refused(model: Any) -> None:
     with pytest.raises(KaratError, match="Pass the name of a model, a Haystack chat generator, or a function"):
         language_model(model)
-
-
-@pytest.mark.parametrize("timeout", [0, -1, None, "60", float("nan")])
-def test_a_time_limit_is_a_number_above_0(timeout: Any) -> None:
-    with pytest.raises(KaratError, match=r"^timeout=.* is not a positive number of seconds"):
-        language_model(my_model, timeout=timeout)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +153,7 @@ def test_functions_are_not_called_more_often_at_a_time_than_asked_for() -> None:
             now -= 1
         return '{"label": 1}'
 
-    usage = carry_out(plans(100, []), Asker(language_model(count), SETTINGS, MemoryJournal(), concurrency=2))
+    usage = carry_out(plans(100, []), Asker(language_model(count), SETTINGS, Journal(), concurrency=2))
     assert (usage.done, most <= 2) == (100, True)
 
 
@@ -170,7 +165,7 @@ def test_many_requests_learn_once_what_the_server_refuses() -> None:
         return {"label": 1}
 
     with LLMServer(rule, delay=0.01) as server:
-        asker = Asker(language_model("tester", base_url=server.url), SETTINGS, MemoryJournal(), concurrency=8)
+        asker = Asker(language_model("tester", base_url=server.url), SETTINGS, Journal(), concurrency=8)
         usage = carry_out(plans(40, []), asker)
         assert (usage.done, usage.failed) == (40, 0)
         assert len(asker.notes) == 4  # response_format twice
@@ -179,7 +174,7 @@ def test_many_requests_learn_once_what_the_server_refuses() -> None:
 
 
 def test_requests_that_reach_no_end_do_not_hold_up_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.judges.pace.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("karat.judges.sending._FIRST_WAIT", 0.001)
     monkeypatch.setattr("karat.judges.sending._GRACE", 0.1)
     bad = [
         Response(hang_up=True),
@@ -192,15 +187,63 @@ def test_requests_that_reach_no_end_do_not_hold_up_the_others(monkeypatch: pytes
     ]
     with LLMServer(lambda _: {"label": 1}, first=bad) as server:
         model = language_model("tester", base_url=server.url, timeout=0.3)
-        usage = carry_out(plans(20, []), Asker(model, SETTINGS, MemoryJournal(), timeout=0.3))
-    assert (usage.done, usage.failed, usage.calls) == (20, 0, 27)
+        usage = carry_out(plans(20, []), Asker(model, SETTINGS, Journal(), timeout=0.3))
+    assert (usage.done, usage.failed) == (20, 0)
+    assert usage.calls >= 27
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 5])
+def test_no_more_requests_than_allowed_are_at_the_server_at_a_time(
+    concurrency: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("karat.judges.sending._FIRST_WAIT", 0.001)
+    first = [error(500), error(429, headers={"Retry-After": "0"}), reply("what?"), Response(hang_up=True)]
+    with LLMServer(lambda _: {"label": 1}, first=first * 3, delay=0.01) as server:
+        model = language_model("tester", base_url=server.url)
+        usage = carry_out(plans(60, []), Asker(model, SETTINGS, Journal(), concurrency=concurrency))
+    assert (usage.done + usage.failed, server.most_at_once) == (60, concurrency)
+
+
+def test_nothing_is_sent_before_the_time_that_the_server_asks_to_wait_for() -> None:
+    times: list[float] = []
+
+    def rule(sent: Sent) -> Any:
+        times.append(time.monotonic())
+        return error(429, headers={"Retry-After": "1"}) if not sent.number else {"label": 1}
+
+    with LLMServer(rule) as server:
+        model = language_model("tester", base_url=server.url)
+        assert carry_out(plans(5, []), Asker(model, SETTINGS, Journal(), concurrency=1)).calls == 6
+    assert times[1] - times[0] >= 1.0
+
+
+@pytest.mark.parametrize("response", [error(500), error(429), Response(hang_up=True)], ids=["error", "busy", "closed"])
+def test_the_client_repeats_nothing_by_itself(response: Response) -> None:
+    with LLMServer(first=[response]) as server:
+        with pytest.raises(CallError):
+            ask(language_model("tester", base_url=server.url))
+        assert len(server.sent) == 1
+
+
+@pytest.mark.parametrize("limit", ["max_calls", "max_tokens", "max_cost"])
+def test_attempts_without_a_reply_are_booked_too(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection breaks, so that the model may have replied: each attempt counts with all that it may cost."""
+    monkeypatch.setattr("karat.judges.sending._FIRST_WAIT", 0.001)
+    most = most_tokens([*(each["content"] for each in request("question 0").messages), json.dumps({"type": "object"})])
+    limits = {"max_calls": 4, "max_tokens": 4 * (most + 2048), "max_cost": 4 * (most + 2048) / 1e6}
+    budget = CallBudget(**{limit: limits[limit]}, prices=Prices(1.0, 1.0))  # type: ignore[arg-type]
+    with LLMServer(lambda _: Response(hang_up=True)) as server:
+        model = language_model("tester", base_url=server.url)
+        usage = carry_out(plans(5, []), Asker(model, SETTINGS, Journal(), concurrency=2, budget=budget))
+        assert len(server.sent) == usage.calls == 4
+    assert (usage.not_asked, usage.failed) == (5, 0)
 
 
 def test_no_more_requests_than_allowed_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.judges.pace.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("karat.judges.sending._FIRST_WAIT", 0.001)
     with LLMServer(lambda _: {"label": 1}, first=[error(500), error(429), reply("what?")]) as server:
         model = language_model("tester", base_url=server.url)
-        asker = Asker(model, SETTINGS, MemoryJournal(), concurrency=16, budget=CallBudget(max_calls=10))
+        asker = Asker(model, SETTINGS, Journal(), concurrency=16, budget=CallBudget(max_calls=10))
         usage = carry_out(plans(50, []), asker)
         assert len(server.sent) == usage.calls == 10
         assert (usage.done, usage.not_asked + usage.failed) == (7, 43)
@@ -217,9 +260,9 @@ def test_ctrl_c_ends_at_once_although_the_server_does_not_answer() -> None:
         return {"label": 1}
 
     with LLMServer(rule) as server:
-        journal = MemoryJournal()
+        journal = Journal()
         asker = Asker(language_model("tester", base_url=server.url), SETTINGS, journal, concurrency=1)
         with pytest.raises(KeyboardInterrupt):
             carry_out(plans(5, []), asker)
-        assert len(journal._calls) == 1
+        assert journal.has_replies
         assert len(server.sent) == 2

@@ -559,9 +559,9 @@ def judge(messages: list[dict[str, str]]) -> str:
         ({"chat_generator": 7}, "7 is not a language model"),
         ({"model": " "}, "model=' ' is not the name of a model"),
         ({"model": FaithfulnessEvaluator}, "is not a language model"),
-        ({"concurrency": 0}, "concurrency=0 is not a positive whole number"),
-        ({"timeout": 0}, "timeout=0 is not a positive number of seconds"),
-        ({"timeout": math.nan}, "timeout=nan is not a positive number of seconds"),
+        ({"concurrency": 0}, "concurrency=0 is not a whole number from 1 to 1,000"),
+        ({"timeout": 0}, "timeout=0 is not a number of seconds above 0, up to a day"),
+        ({"timeout": math.nan}, "timeout=nan is not a number of seconds above 0, up to a day"),
         ({"progress_bar": "yes"}, "progress_bar='yes' is neither True nor False"),
         ({"verdicts": 7}, "verdicts must be the path of a file"),
         ({"base_url": 7}, "base_url must be text"),
@@ -676,7 +676,7 @@ def test_openai_is_not_asked_without_a_key(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("OPENAI_API_KEY")
     with rejected(r"^the environment variable OPENAI_API_KEY is not set\."):
         FaithfulnessEvaluator().run(**inputs("q0"))
-    with rejected(r"^OpenAI needs a key, but api_key_env is None\."):
+    with rejected(r"^OpenAI needs a key, and no environment variable is named that has it\."):
         FaithfulnessEvaluator(api_key_env=None).run(**inputs("q0"))
 
 

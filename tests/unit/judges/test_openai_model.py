@@ -245,15 +245,6 @@ def test_what_no_request_can_succeed_with_is_fatal(serve: Serve, response: Respo
         (429, {"Retry-After": "-5"}, 0.0),
         (429, {"retry-after-ms": "250", "Retry-After": "1"}, 0.25),
         (500, {"Retry-After": "2"}, 2.0),
-        (
-            429,
-            {
-                "x-ratelimit-remaining-requests": "0",
-                "x-ratelimit-limit-requests": "60",
-                "x-ratelimit-reset-requests": "1m0s",
-            },
-            1.0,
-        ),
     ],
 )
 def test_a_busy_server_is_waited_for_as_it_asks(
@@ -291,27 +282,6 @@ def test_a_date_in_retry_after_is_by_the_clock_of_the_server(serve: Serve) -> No
             )
         )
     assert caught.value.wait == pytest.approx(90, abs=2)
-
-
-@pytest.mark.parametrize(
-    ("remaining", "reset", "left", "wait"),
-    [
-        ((5, 1000), ("1s", "1s"), 5, None),
-        ((0, 1000), ("6m0s", "1s"), 0, 6.0),
-        ((5, 0), ("1s", "1m0s"), 5, 6.6),
-        ((0, 1000), ("20ms", "1s"), 0, pytest.approx(0.02 / 60)),
-        ((5, 0), ("1s", "1h2m3.5s"), 5, 60.0),
-        ((0, 1000), ("soon", ""), 0, None),
-    ],
-)
-def test_limits_in_headers_are_obeyed(
-    serve: Serve, remaining: tuple[int, int], reset: tuple[str, str], left: int, wait: float | None
-) -> None:
-    headers = {"x-ratelimit-limit-requests": "60", "x-ratelimit-limit-tokens": "1000"}
-    for kind, number, duration in zip(("requests", "tokens"), remaining, reset, strict=True):
-        headers |= {f"x-ratelimit-remaining-{kind}": str(number), f"x-ratelimit-reset-{kind}": duration}
-    answer = ask(serve(reply("yes", headers=headers)))
-    assert (answer.requests_left, answer.wait) == (left, wait)
 
 
 def test_a_server_that_sends_a_byte_now_and_then_is_given_up_on(serve: Serve) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.judges.extraction import nuggets_request
-from karat.judges.journal import MemoryJournal, VerdictFile
+from karat.judges.journal import Journal
 from karat.judges.plans import plans, relevance_plans
 from karat.judges.prompts import load_prompts
 from karat.labels.reading import read_verdict_records
@@ -421,7 +421,7 @@ def test_nuggets_come_from_passages_if_there_are_no_gold_answers(judge: ToyJudge
     name, data = judge.asked[0]
     assert name == "nuggets"
     assert [each["text"] for each in data["passages"]] == ["Gold is soft and yellow.", "Gold melts.", "Iron is hard."]
-    found = plans("nuggets", responses, MemoryJournal(), load_prompts(), by="m")
+    found = plans("nuggets", responses, Journal(), load_prompts(), by="m")
     assert [note.split(":")[0] for note in found.notes] == ["1 query has no gold answers"]
 
 
@@ -436,7 +436,7 @@ def test_nuggets_come_from_passages_if_there_are_no_gold_answers(judge: ToyJudge
 def test_what_rests_on_less_without_gold_answers_is_said(judge: ToyJudge, recipe: str, note: str | None) -> None:
     results = [RESULT, {name: value for name, value in {**RESULT, "query": "q2"}.items() if name != "gold_answers"}]
     responses = read_responses(results, system="rag").responses
-    found = plans(recipe, responses, MemoryJournal(), load_prompts(), by="m")
+    found = plans(recipe, responses, Journal(), load_prompts(), by="m")
     assert (found.notes, len(found)) == ((note,) if note else (), 2)
     judge.judge(results, recipe)
     assert all(data.get("gold_answers") != [] for _, data in judge.asked)
@@ -459,21 +459,21 @@ def test_gold_answers_are_those_of_the_question_whatever_the_system(judge: ToyJu
 def test_gold_answers_that_differ_between_systems_are_an_error() -> None:
     responses = _of_two_systems(["gold is blue"])
     with pytest.raises(KaratError, match="query 'q1' has other gold answers for the system 'b' than for others"):
-        plans("correctness", responses, MemoryJournal(), load_prompts(), by="m")
-    assert len(plans("faithfulness", responses, MemoryJournal(), load_prompts(), by="m")) == 1
+        plans("correctness", responses, Journal(), load_prompts(), by="m")
+    assert len(plans("faithfulness", responses, Journal(), load_prompts(), by="m")) == 1
 
 
 def test_claims_need_gold_answers() -> None:
     responses = read_responses([{**RESULT, "gold_answers": None}]).responses
     with pytest.raises(KaratError, match="the results have no gold answers to compare claims with"):
-        plans("claims", responses, MemoryJournal(), load_prompts(), by="m")
+        plans("claims", responses, Journal(), load_prompts(), by="m")
 
 
 def test_a_passage_without_a_text_is_an_error_before_anything_is_asked() -> None:
     responses = read_responses([{**RESULT, "retrieved": ["d1", "d2"]}]).responses
     with pytest.raises(KaratError, match="the text of passage 'd1' of query 'q1' is not in the results"):
-        plans("context", responses, MemoryJournal(), load_prompts(), by="m")
-    assert len(plans("correctness", responses, MemoryJournal(), load_prompts(), by="m")) == 1
+        plans("context", responses, Journal(), load_prompts(), by="m")
+    assert len(plans("correctness", responses, Journal(), load_prompts(), by="m")) == 1
 
 
 def test_only_cited_passages_need_a_text(judge: ToyJudge) -> None:
@@ -487,7 +487,7 @@ def test_only_cited_passages_need_a_text(judge: ToyJudge) -> None:
 def test_two_answers_of_one_system_are_an_error() -> None:
     responses = [*read_responses([RESULT], system="rag").responses] * 2
     with pytest.raises(KaratError, match="query 'q1' has two answers of the system 'rag'"):
-        plans("correctness", responses, MemoryJournal(), load_prompts(), by="m")
+        plans("correctness", responses, Journal(), load_prompts(), by="m")
 
 
 def test_systems_with_other_orders_of_queries_are_judged_question_by_question(judge: ToyJudge) -> None:
@@ -513,7 +513,7 @@ def test_claims_without_a_text_are_not_asked_about(judge: ToyJudge) -> None:
 
 def test_an_unknown_task_is_an_error() -> None:
     with pytest.raises(KaratError, match="'faithfullness' is not a task for a judge"):
-        plans("faithfullness", (), MemoryJournal(), load_prompts(), by="m")
+        plans("faithfullness", (), Journal(), load_prompts(), by="m")
 
 
 def test_ids_of_new_items_are_not_those_of_passages(judge: ToyJudge) -> None:
@@ -531,7 +531,7 @@ def test_what_is_expected_of_a_reply_leads_to_the_same_requests() -> None:
     responses = read_responses([RESULT], system="rag").responses
     for recipe, calls in CALLS.items():
         found: list[str] = []
-        for plan in plans(recipe, responses, MemoryJournal(), load_prompts(), by="m"):
+        for plan in plans(recipe, responses, Journal(), load_prompts(), by="m"):
             requests = next(plan)
             while True:
                 found += [request.prompt for request in requests]
@@ -552,7 +552,7 @@ def test_documents_are_judged_like_passages(judge: ToyJudge) -> None:
     pairs = [("q1", "d1"), ("q1", "d2"), ("q1", "d9"), ("q9", "d1")]
     queries = read_texts({"q1": "What is gold like?"}, ["q1", "q9"], "queries")
     corpus = read_texts({"d1": {"title": "Gold", "text": "Gold is soft."}, "d2": "Iron is hard."}, ["d1", "d2", "d9"])
-    with VerdictFile(judge.path) as file:
+    with Journal(judge.path) as file:
         found = relevance_plans(pairs, queries, corpus, file, load_prompts())
         judge.carry_out(found, file)
     assert found.notes == ("2 documents not judged: the text of the query or the document is unknown",)
@@ -572,7 +572,7 @@ def test_the_same_prompt_serves_passages_and_documents(judge: ToyJudge) -> None:
         read_texts({"x": "Iron is hard."}, ["x"]),
     )
     judge.judge([RESULT], "context")
-    with VerdictFile(judge.path) as file:
+    with Journal(judge.path) as file:
         judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts()), file)
     assert judge.asked == []
 
@@ -583,7 +583,7 @@ def test_a_document_may_have_the_id_of_a_passage_of_a_system(judge: ToyJudge) ->
     corpus = read_texts({"x": "Iron is hard."}, ["x"])
     for _ in range(2):
         judge.judge(results, "context")
-        with VerdictFile(judge.path) as file:
+        with Journal(judge.path) as file:
             judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts()), file)
     records = read_verdict_records(str(judge.path))
     assert document_grades(records).grades == {"q1": {"x": 0.0}}
@@ -597,7 +597,7 @@ def test_a_document_that_is_a_passage_without_a_system_in_the_file_is_an_error_b
     judge.judge([{**RESULT, "retrieved": [{"id": "x", "content": "Iron is hard."}]}], "context", system=None)
     before = judge.path.read_bytes()
     queries, corpus = read_texts({"q1": RESULT["question"]}, ["q1"], "queries"), read_texts({"x": text}, ["x"])
-    with VerdictFile(judge.path) as file, pytest.raises(KaratError, match="as a passage, and now as a document"):
+    with Journal(judge.path) as file, pytest.raises(KaratError, match="as a passage, and now as a document"):
         judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts()), file)
     assert judge.asked == []
     assert judge.path.read_bytes() == before
@@ -652,7 +652,7 @@ def test_schemas_are_those_of_strict_mode(recipe: str) -> None:
     """All properties are required, and others are not allowed."""
     responses = read_responses([RESULT], system="rag").responses
     rubric = Task("style", {"poor": 0, "good": 1}) if recipe == "rubric" else None
-    [plan] = plans(recipe, responses, MemoryJournal(), load_prompts(), by="m", rubric=rubric)
+    [plan] = plans(recipe, responses, Journal(), load_prompts(), by="m", rubric=rubric)
     for request in next(plan):
         _check_strict(request.schema)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from karat.judges.asking import Asker, carry_out
 from karat.judges.budget import Usage
-from karat.judges.journal import VerdictFile
+from karat.judges.journal import Journal
 from karat.judges.plans import Plans, plans
 from karat.judges.prompts import load_prompts
 from karat.judges.requests import Message, ModelSettings
@@ -63,15 +63,15 @@ class ToyJudge:
     ) -> Usage:
         """Ask for the labels of a recipe."""
         responses = results if isinstance(results, tuple) else read_responses(results, system=system).responses
-        with VerdictFile(self.path) as file:
+        with Journal(self.path) as file:
             found = plans(recipe, responses, file, load_prompts(), by="tester", samples=samples, rubric=rubric)
             return self.carry_out(found, file)
 
-    def carry_out(self, found: Plans, file: VerdictFile) -> Usage:
-        """Carry out plans; `asked` is what is asked this time."""
+    def carry_out(self, found: Plans, file: Journal) -> Usage:
+        """Carry out plans, one call after the other; `asked` is what is asked this time."""
         self.asked, self.messages = [], []
         model = ScriptedModel(self._reply)
-        return carry_out(found, Asker(model, SETTINGS, file, clock=FakeClock()))
+        return carry_out(found, Asker(model, SETTINGS, file, concurrency=1, clock=FakeClock()))
 
     def _reply(self, _: int, messages: Sequence[Message], __: ModelSettings) -> str:
         name, data = _NAMES[messages[0]["content"]], json.loads(messages[1]["content"])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from karat.components.serialization import component_to_dict
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, Message, Parameter, require, shown
 
 ChatGenerator = Callable[[list[dict[str, str]]], str] | Any
 """A chat generator of Haystack, or anything with `run(messages=...)`; or a function from messages to a text."""
@@ -20,10 +20,11 @@ def chosen_model(
 ) -> tuple[ChatGenerator | None, str | None]:
     """The chat generator, or else the name of the model; either can be given as `model`."""
     if chat_generator is not None and model is not None:
-        raise KaratError("chat_generator and model are both given", hint="Pass one of them.")
+        both: Message = [Parameter("chat_generator"), " and ", Parameter("model"), " are both given"]
+        raise KaratError(both, hint="Pass one of them.")
     if chat_generator is None and (model is None or isinstance(model, str)):
         name = DEFAULT_MODEL if model is None else model
-        require(name.strip(), f"model={shown(name)} is not the name of a model")
+        require(name.strip(), [Parameter("model", name), " is not the name of a model"])
         return None, name
     chosen = model if chat_generator is None else chat_generator
     if isinstance(chosen, type) or not (is_generator(chosen) or callable(chosen)):

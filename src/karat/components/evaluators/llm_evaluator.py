@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.arguments import as_count, as_number, check_path, check_switch, check_text
+from karat.arguments import check_path, check_switch, check_text
 from karat.components.component import component
 from karat.components.evaluators.chat_generators import (
     ChatGenerator,
@@ -29,15 +29,14 @@ from karat.components.evaluators.questions import Question
 from karat.components.serialization import SerializableComponent
 from karat.components.types import type_from_text, type_text
 from karat.documents.ids import reject_lone_surrogates
-from karat.errors import KaratError, first_few, plural, require, safe_line, shown
+from karat.errors import KaratError, Message, Parameter, Place, first_few, plural, require, safe_line
+from karat.judges.options import JudgeOptions
 from karat.judges.replies import UnreadableReplyError, decode_reply, object_in
-from karat.judges.requests import ModelRequest, ModelSettings, Plan, ReadReply, Record, RequestOutcome
+from karat.judges.requests import ModelRequest, Plan, ReadReply, Record, RequestOutcome
 from karat.output.progress import progress_bar
 
 if TYPE_CHECKING:
     from karat.judges.asking import Asker, Progress
-    from karat.judges.journal import Journal
-    from karat.judges.requests import LanguageModel
 
 _log = logging.getLogger(__name__)
 _OURS = ("chat_generator", "model", "base_url", "api_key_env", "concurrency", "timeout", "verdicts", "replay", "system")
@@ -63,8 +62,8 @@ class LLMEvaluator(SerializableComponent):
     `model` is the name of a model on a server that speaks the OpenAI chat protocol (extra `karat[llm]`), by default
     gpt-5-mini; `base_url` is its address if it is not OpenAI's, and `api_key_env` the environment variable with the
     key, or None if it needs none. Instead, `chat_generator` can be a chat generator of Haystack, or a function that
-    takes messages and returns a text; it limits the length of its replies itself. The number of requests at a time
-    begins with `concurrency` and adapts to the server.
+    takes messages and returns a text; it limits the length of its replies itself. At most `concurrency` requests are
+    under way at a time, each for at most `timeout` seconds.
 
     With `verdicts`, replies are added to this file as they arrive, and nothing that is in it is asked again; `system`
     is the name of what is evaluated. With `replay`, every reply must be in the file: neither a key nor a server is
@@ -112,20 +111,28 @@ class LLMEvaluator(SerializableComponent):
         self.progress_bar = check_switch("progress_bar", progress_bar)
         self.raise_on_failure = check_switch("raise_on_failure", raise_on_failure)
         self.chat_generator, self.model = chosen_model(chat_generator, model)
-        self.base_url = None if base_url is None else check_text("base_url", base_url)
-        self.api_key_env = None if api_key_env is None else check_text("api_key_env", api_key_env)
-        at_once, seconds = as_count(concurrency, 1), as_number(timeout)
-        require(at_once, f"concurrency={shown(concurrency)} is not a positive whole number")
-        require(seconds is not None and seconds > 0, f"timeout={shown(timeout)} is not a positive number of seconds")
-        self.concurrency, self.timeout = at_once or 1, seconds or 1.0
+        self.base_url, self.api_key_env, self.replay, self.system = base_url, api_key_env, replay, system
+        self.concurrency, self.timeout = concurrency, timeout
         self.verdicts = None if verdicts is None else check_path(verdicts, "verdicts")
-        self.replay = check_switch("replay", replay)
-        hint = "Pass the verdict file with the replies as verdicts=."
+        options = self._judge_options()  # checked
+        self.concurrency, self.timeout, self.replay = options.concurrency, options.timeout, options.replay
+        hint: Message = ["Pass the verdict file with the replies as ", Parameter("verdicts"), "."]
         require(self.verdicts or not self.replay, "a replay reads a verdict file, and none is given", hint)
-        self.system = None if system is None else check_text("system", system)
-        require(self.system != "", "system='' is not a name")
-        reject_lone_surrogates([self.system or ""], "system")
+        require(system != "", [Parameter("system", system), " is not a name"])
+        reject_lone_surrogates([system or ""], Place("system"))
         self._declare_inputs(dict(inputs))
+
+    def _judge_options(self) -> JudgeOptions:
+        """The options of a judge that this evaluator has; all others have their defaults."""
+        return JudgeOptions(
+            model=self.model if self.chat_generator is None else self.chat_generator,
+            base_url=self.base_url,
+            api_key_env=self.api_key_env,
+            concurrency=self.concurrency,
+            timeout=self.timeout,
+            replay=self.replay,
+            system=self.system,
+        )
 
     def _declare_inputs(self, types: Mapping[str, Any]) -> None:
         component.set_input_types(self, **types)
@@ -192,26 +199,16 @@ class LLMEvaluator(SerializableComponent):
     @contextmanager
     def _asking(self, inputs: Mapping[str, Any]) -> Iterator[Asking]:
         """All that is needed to ask about the questions."""
-        # Imported here, because most programs with evaluators do not ask a model.
-        from karat.judges.asking import Asker
-        from karat.judges.journal import MemoryJournal, VerdictFile
-        from karat.judges.judging import progress_text
-        from karat.judges.model import RecordedModel, language_model, model_name
+        from karat.judges.session import open_asker  # most programs with evaluators do not ask a model
 
         questions = self._questions(inputs)
         prompt = prompt_of(type(self).__name__, self.instructions, self.outputs, self.examples)
-        messages = [messages_of(prompt, each, f"question {at}") for at, each in enumerate(questions)]
-        asked = self.model if self.chat_generator is None else self.chat_generator
-        model: LanguageModel
-        if self.replay:
-            model = RecordedModel(model_name(asked))
-        else:
-            self.warm_up()
-            model = language_model(asked, base_url=self.base_url, api_key_env=self.api_key_env, timeout=self.timeout)
+        messages = [messages_of(prompt, each, Place(f"question {at}")) for at, each in enumerate(questions)]
         outcomes: dict[int, RequestOutcome] = {}
 
         def plan(at: int) -> Plan:
-            question = Question(str(at), self.system, questions[at], journal.items(str(at), self.system))
+            known = asker.journal.items(str(at), self.system).values()
+            question = Question(str(at), self.system, questions[at], tuple(known))
             request = ModelRequest(
                 prompt.id,
                 messages[at],
@@ -221,23 +218,19 @@ class LLMEvaluator(SerializableComponent):
             )
             [outcomes[at]] = yield [request]
             if self.raise_on_failure and outcomes[at].state == "failed":  # what a replay lacks is counted at the end
-                hint = "With raise_on_failure=False, such questions are left out."
+                hint: Message = ["With ", Parameter("raise_on_failure", False), ", such questions are left out."]
                 raise KaratError(f"question {at} could not be judged: {outcomes[at].error}", hint=hint)
 
         with ExitStack() as stack:
-            stack.callback(model.close)
-            journal: Journal = MemoryJournal()
-            if self.verdicts is not None:
-                journal = stack.enter_context(VerdictFile(self.verdicts, replay=self.replay))
+            asker = stack.enter_context(open_asker(self._judge_options(), self.verdicts))
             bar = stack.enter_context(progress_bar("questions")) if self.progress_bar else None
-            asker = Asker(model, ModelSettings(model.name), journal, concurrency=self.concurrency, timeout=self.timeout)
             yield Asking(
                 map(plan, range(len(questions))),
                 asker,
-                bar and (lambda done, usage: bar(done, len(questions), progress_text(usage))),
+                bar and (lambda done, usage: bar(done, len(questions), usage.short_text)),
                 outcomes,
             )
-        if notes := [*journal.notes, *model.notes]:
+        if notes := [*asker.journal.notes, *asker.model.notes]:
             _log.warning("karat: %s", safe_line(" ".join(notes)))
 
     def _questions(self, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:

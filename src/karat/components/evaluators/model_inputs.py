@@ -8,7 +8,7 @@ from typing import Any, get_origin
 
 from karat.components.component import unknown_input
 from karat.components.types import check_type, type_text
-from karat.errors import KaratError, Place, require, shown
+from karat.errors import KaratError, Parameter, Place, require, shown
 from karat.judges.prompts import Prompt, message_json
 from karat.judges.requests import Message
 from karat.labels.records import text_digest
@@ -26,19 +26,19 @@ _DATA = (
 def check_parameters(inputs: object, outputs: object, examples: object) -> None:
     """Reject inputs, outputs or examples of an evaluator that do not have the form of Haystack's."""
     hint = 'For example inputs=[("predicted_answers", list[str])].'
-    require(isinstance(inputs, list) and inputs, f"inputs={shown(inputs)} is not a list of inputs", hint)
+    require(isinstance(inputs, list) and inputs, [Parameter("inputs", inputs), " is not a list of inputs"], hint)
     for each in inputs:  # type: ignore[attr-defined]  # just checked
         valid = isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str) and each[0].isidentifier()
         require(valid, f"inputs contains {shown(each)}, which is not a name with a type", hint)
         what = f"the type of the input {each[0]} is {type_text(each[1])}, not a list of something"
         require(get_origin(each[1]) is list, what, hint)
     names = [name for name, _ in inputs]  # type: ignore[attr-defined]
-    require(len(set(names)) == len(names), f"inputs={shown(inputs)} has a name twice")
+    require(len(set(names)) == len(names), [Parameter("inputs", inputs), " has a name twice"])
     hint = 'For example outputs=["score"].'
     are_names = isinstance(outputs, list) and outputs and all(isinstance(each, str) for each in outputs)
-    require(are_names, f"outputs={shown(outputs)} is not a list of names", hint)
+    require(are_names, [Parameter("outputs", outputs), " is not a list of names"], hint)
     hint = 'For example examples=[{"inputs": {"predicted_answers": "Yes."}, "outputs": {"score": 1}}].'
-    require(isinstance(examples, list), f"examples={shown(examples)} is not a list of examples", hint)
+    require(isinstance(examples, list), [Parameter("examples", examples), " is not a list of examples"], hint)
     for each in examples:  # type: ignore[attr-defined]  # just checked
         valid = isinstance(each, dict) and each.keys() == {"inputs", "outputs"} and all(map(_is_named, each.values()))
         require(valid, f"examples contains {shown(each)}, which does not have inputs and outputs by name", hint)
@@ -88,14 +88,14 @@ def prompt_of(name: str, instructions: str, outputs: Sequence[str], examples: Se
     return Prompt(name, text_digest(text)[:8], text)
 
 
-def messages_of(prompt: Prompt, question: Mapping[str, Any], place: Place | str) -> tuple[Message, ...]:
+def messages_of(prompt: Prompt, question: Mapping[str, Any], place: Place) -> tuple[Message, ...]:
     """The messages about a question; an input that cannot be written as JSON is an error."""
     with _written_as_json("the inputs", place):
         return prompt.messages(question)
 
 
 @contextmanager
-def _written_as_json(what: str, place: Place | str | None = None) -> Iterator[None]:
+def _written_as_json(what: str, place: Place | None = None) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, RecursionError) as error:
