@@ -284,7 +284,7 @@ def _may_replace(item: Item, before: Item) -> bool:
 
 def _is_same(item: Item, before: Item) -> bool:
     """Whether an item is as it was before; what nobody has corrected is known by its digest."""
-    now, earlier = (each._replace(text=None, digest=each.current_digest, place="") for each in (item, before))
+    now, earlier = (each._replace(text=None, digest=each.current_digest, place=None) for each in (item, before))
     return now == earlier and not before.is_corrected
 
 

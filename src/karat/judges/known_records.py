@@ -12,9 +12,9 @@ from typing import NamedTuple, Self
 from karat.arguments import as_count
 from karat.errors import Place
 from karat.judges.requests import Record
-from karat.labels.extracted_items import EXTRACTED
+from karat.labels.counting import is_person
+from karat.labels.items import EXTRACTED
 from karat.labels.records import Item, read_item, record_line, text_digest
-from karat.labels.selection import is_person
 
 _OF_OWNER = ("record", "query", "system", "call")  # what all items of a question and a system share, or nobody reads
 
