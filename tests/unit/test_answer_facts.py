@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError, Scores
+from karat.errors import Place
 from karat.evaluation.answer_facts import AnswerFacts
 from karat.evaluation.answers import ComparedAnswers, check_answer_facts, score_answers, scores_of_answers
 from karat.options import Missing
@@ -76,12 +77,12 @@ def test_findings_about_questions_do_not_depend_on_the_order_of_rows(missing: Mi
 
 
 def test_lists_written_as_text_are_recognized_only_if_all_values_are_such_lists() -> None:
-    place = "the ground truth, row 0"
-    first = ListsAsText.of("gold_answers", [(place, None), (place, "['a', 'b']"), ("row 1", "[]")])
+    place = Place("the ground truth", row=0)
+    first = ListsAsText.of("gold_answers", [(place, None), (place, "['a', 'b']"), (Place("row 1"), "[]")])
     with pytest.raises(KaratError, match=r"the text \"\['a', 'b'\]\" is a list that was written as text"):
         first.check()
     for other in ("a", "[5]", ["a"]):
-        found = ListsAsText.of("gold_answers", [(place, "['a']"), ("row 1", other)])
+        found = ListsAsText.of("gold_answers", [(place, "['a']"), (Place("row 1"), other)])
         assert found.has_others
         found.check()
         ListsAsText.merged([first, found], "").check()

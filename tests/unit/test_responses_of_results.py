@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.labels.results import read_responses
 from karat.sources.places import RereadPlaces
 
@@ -89,11 +89,11 @@ class _Colliding(str):
 
 
 def test_keys_with_the_same_hash_are_not_taken_for_the_same() -> None:
-    records = [(f"line {at}", {"key": key}) for at, key in enumerate("abc")]
+    records = [(Place("file", at), {"key": key}) for at, key in enumerate("abc")]
     key: Hashable
     places = RereadPlaces(records, lambda record, _: _Colliding(record["key"]))
     for key in map(_Colliding, "abc"):
         assert key not in places
-        places[key] = "not kept"
-    assert [places[_Colliding(key)] for key in "abc"] == ["line 0", "line 1", "line 2"]
+        places[key] = Place("not kept")
+    assert [places[_Colliding(key)] for key in "abc"] == [Place("file", at) for at in range(3)]
     assert _Colliding("d") not in places

@@ -43,7 +43,7 @@ def read_responses(
     ((Sentence(text='It is soft [1].', cites=('p1',)),), (Passage(id='p1', rank=1, text='Gold is soft.'),))
     """
 
-    def read(name: str, records: Iterable[tuple[str, Record]]) -> Responses:
+    def read(name: str, records: Iterable[tuple[Place, Record]]) -> Responses:
         if _is_submission(records):
             return read_trec_rag(records, system)
         return _of_results(name, records, system, fields, needed, has_corpus=corpus is not None)
@@ -62,13 +62,13 @@ def read_labelled_results(
 ) -> tuple[Results, Responses]:
     """Read results whose answers are labelled: their documents and answers, as `read_results`, and their responses."""
 
-    def read(name: str, records: Iterable[tuple[str, Record]]) -> tuple[Results, Responses]:
+    def read(name: str, records: Iterable[tuple[Place, Record]]) -> tuple[Results, Responses]:
         if _is_submission(records):
             responses = _of_one_run(read_trec_rag(records, system), name)
             questions = {each.query: each.question for each in responses.responses if each.question != each.query}
             queries = tuple(each.query for each in responses.responses)
             return Results(name, queries, {}, {}, {}, {}, questions=questions), responses
-        kept: list[tuple[str, Record]] = []
+        kept: list[tuple[Place, Record]] = []
         results = results_of(name, _kept(records, kept), fields, required, optional, labelled=True)
         return results, _of_results(name, kept, system, fields, (), has_corpus=False)
 
@@ -83,21 +83,21 @@ def _of_one_run(responses: Responses, name: str) -> Responses:
     return responses
 
 
-def _kept(records: Iterable[tuple[str, Record]], kept: list[tuple[str, Record]]) -> Iterator[tuple[str, Record]]:
+def _kept(records: Iterable[tuple[Place, Record]], kept: list[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
     """The records, each of which is also added to a list when it is read."""
     for each in records:
         kept.append(each)
         yield each
 
 
-def _is_submission(records: Iterable[tuple[str, Record]]) -> bool:
+def _is_submission(records: Iterable[tuple[Place, Record]]) -> bool:
     """Whether the first record is one of a submission to TREC RAG."""
     return any(is_trec_rag(record) for _, record in islice(records, 1))
 
 
 def _of_results(
     name: str,
-    records: Iterable[tuple[str, Record]],
+    records: Iterable[tuple[Place, Record]],
     system: str | None,
     fields: Mapping[str, str] | None,
     needed: Collection[str],

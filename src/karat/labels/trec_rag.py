@@ -31,7 +31,7 @@ def is_trec_rag(record: Record) -> bool:
     return "references" in record and (in_sentences or has_topic or "response_length" in record)
 
 
-def read_trec_rag(records: Iterable[tuple[Place | str, Record]], system: str | None = None) -> Responses:
+def read_trec_rag(records: Iterable[tuple[Place, Record]], system: str | None = None) -> Responses:
     """The responses of a submission, each record of which has its place; `system` names those without a `run_id`."""
     found: dict[tuple[str, str | None], tuple[Place, Response]] = {}
     empty = 0

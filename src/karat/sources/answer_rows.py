@@ -32,7 +32,7 @@ from karat.sources.records import (
     rename_hint,
 )
 
-AnswerRows = Iterator[tuple[str, str, Any]]
+AnswerRows = Iterator[tuple[Place, str, Any]]
 """For each answer: its location (for errors), the id of its question, and the answer as given."""
 
 # In a file of gold answers, their field may also be named answer.
@@ -178,7 +178,7 @@ def _from_mapping(answers: Mapping[Any, Any], name: str) -> AnswerRows:
             what = f"question {query} appears twice, once as text and once as a number"
             raise KaratError(what, place=name, hint="Keep one of them.")
         seen.add(query)
-        yield f"{name}, question {query}", query, value
+        yield Place(name, field=f"question {query}"), query, value
 
 
 def _from_squad(articles: Sequence[Any], name: str) -> AnswerRows:
@@ -188,7 +188,7 @@ def _from_squad(articles: Sequence[Any], name: str) -> AnswerRows:
             for paragraph in article["paragraphs"]:
                 for question in paragraph["qas"]:
                     query = identifier(question["id"], name)
-                    yield f"{name}, question {query}", query, question["answers"]
+                    yield Place(name, field=f"question {query}"), query, question["answers"]
         except (KeyError, TypeError):
             hint = 'The format is {"data": [{"paragraphs": [{"qas": [{"id": ..., "answers": [{"text": ...}]}]}]}]}.'
             raise KaratError("the data set is not in SQuAD's format", place=name, hint=hint) from None
@@ -202,7 +202,9 @@ def _from_list(answers: Sequence[Any], fields: AnswerFields, queries: Sequence[s
         return
     if answers and all(isinstance(each, tuple) and len(each) == 2 for each in answers):
         what = f"{shown(answers[0])} may be a question with its answer, or two answers"
-        raise KaratError(what, place=f"{name}[0]", hint=f"{_PAIR} Pass several gold answers of a question as a list.")
+        raise KaratError(
+            what, place=Place(name, field="[0]"), hint=f"{_PAIR} Pass several gold answers of a question as a list."
+        )
     if queries is None:
         # Questions without ids are numbered from 0.
         queries = [str(at) for at in range(len(answers))]
@@ -212,15 +214,15 @@ def _from_list(answers: Sequence[Any], fields: AnswerFields, queries: Sequence[s
             hint="Lists are matched by position: pass one answer per question, or None.",
         )
     for at, (query, value) in enumerate(zip(queries, answers, strict=True)):
-        yield f"{name}[{at}]", query, value
+        yield Place(name, field=f"[{at}]"), query, value
 
 
-def _from_records(records: Iterable[tuple[str, Record]], fields: AnswerFields, noun: Noun = "field") -> AnswerRows:
+def _from_records(records: Iterable[tuple[Place, Record]], fields: AnswerFields, noun: Noun = "field") -> AnswerRows:
     """The question and the answer of each record. Records with the same question add gold answers to it."""
     if fields.field != "gold_answers":
         yield from _answers_of_records(records, fields, noun)
         return
-    golds: dict[str, tuple[str, list[str]]] = {}
+    golds: dict[str, tuple[Place, list[str]]] = {}
     rows = list(_answers_of_records(records, fields, noun))
     fields.lists_as_text = ListsAsText.of(fields.field, ((place, value) for place, _, value in rows))
     for place, query, value in rows:
@@ -229,7 +231,7 @@ def _from_records(records: Iterable[tuple[str, Record]], fields: AnswerFields, n
     yield from ((place, query, texts or None) for query, (place, texts) in golds.items())
 
 
-def _answers_of_records(records: Iterable[tuple[str, Record]], fields: AnswerFields, noun: Noun) -> AnswerRows:
+def _answers_of_records(records: Iterable[tuple[Place, Record]], fields: AnswerFields, noun: Noun) -> AnswerRows:
     """The question and the answer of each record. The same names are used for all records, as some may lack a field."""
     all_records = list(records)
     if not all_records:
@@ -272,7 +274,7 @@ def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) 
         raise KaratError(f"this file contains {shown(value)}", place=name, hint=HINT[fields.field])
     if frame := frame_in_json(value):
         fields.notes[:] = [frame.note(name)]
-        return _from_records(((f"{name}, row {at}", each) for at, each in enumerate(frame.records)), fields)
+        return _from_records(((Place(name, row=at), each) for at, each in enumerate(frame.records)), fields)
     # An object may be the record of a single question instead of a mapping of questions to answers.
     given = fields.given or {}
     is_given = [_has(value, given[role.name]) for role in fields.roles if role.name in given]
@@ -282,7 +284,7 @@ def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) 
         if role.name not in given
     ]
     if any(is_given) or all((*is_given, *is_usual)):
-        return _from_records([(name, value)], fields)
+        return _from_records([(Place(name), value)], fields)
     return _from_object(value, fields)
 
 

@@ -48,7 +48,7 @@ def list_columns(
 
 
 def read_lists(
-    name: str, rows: Iterable[tuple[Place | str, Mapping[str, Any]]], number: Number, columns: ListColumns
+    name: str, rows: Iterable[tuple[Place, Mapping[str, Any]]], number: Number, columns: ListColumns
 ) -> ByQuery:
     """The documents of each query, in rows with their places."""
     read = [(place, {**row, columns.doc: _documents(row, columns, place)}) for place, row in rows]

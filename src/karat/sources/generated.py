@@ -39,7 +39,7 @@ class GeneratedResults:
     def __init__(
         self,
         name: str,
-        records: Iterable[tuple[str, Record]],
+        records: Iterable[tuple[Place, Record]],
         given: Mapping[str, str] | None,
         needed: Collection[str],
     ) -> None:
@@ -81,7 +81,7 @@ class GeneratedResults:
     def _query(self, record: Record, place: Place | str) -> str:
         return identifier(field_value(record, self._fields.names["query"], place), place)
 
-    def _values(self, field: str) -> Iterator[tuple[str, Any]]:
+    def _values(self, field: str) -> Iterator[tuple[Place, Any]]:
         """The values of a field, with the place of each, before the first fault of the source."""
         with suppress(KaratError):
             for place, record in self._records:

@@ -27,7 +27,8 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
             query = _query(each, fields, source, at)
             documents = _documents(each, fields, number, source, at)
             if query in by_query:
-                what = f"query {shown(query)} was already in {source.place(numbers[query])}"
+                first = source.place(numbers[query])
+                what = [f"query {shown(query)} was already in ", first]
                 raise KaratError(what, place=source.place(at), hint="List all documents of a query together.")
             numbers[query] = at
             by_query[query] = documents
@@ -48,8 +49,8 @@ def records_by_query(source: Any, number: Number, given: Mapping[str, str] | Non
     for at, record in enumerate(source):
         if not isinstance(record, dict):
             hint = "All records are dictionaries with the same fields."
-            raise KaratError(f"{shown(record)} is not a record", place=f"{name}, row {at}", hint=hint)
-    rows = ObjectSource(name, lambda _: [(range(len(source)), source)], lambda at: f"{name}, row {at}")
+            raise KaratError(f"{shown(record)} is not a record", place=Place(name, row=at), hint=hint)
+    rows = ObjectSource(name, lambda _: [(range(len(source)), source)], lambda at: Place(name, row=at))
     return documents_by_query(rows, number, fields)
 
 

@@ -11,7 +11,7 @@ from numbers import Number as AnyNumber
 from typing import TYPE_CHECKING, Any
 
 from karat.columns.spellings import Role, find_column
-from karat.errors import KaratError, enumeration, plural, shown
+from karat.errors import KaratError, Place, enumeration, plural, shown
 from karat.files.file_objects import is_file_object
 from karat.files.input_file import InputFile, is_file
 from karat.sources.attributes import field_names_of
@@ -141,7 +141,7 @@ def _reject_rows_as_lists(source: Sequence[Any], number: Number, name: str) -> N
         for row in source
     ):
         hint = f"Write rows as tuples: [(query, doc, {number}), ...]. If these are documents, write all ids as texts."
-        raise KaratError(f"{shown(source[0])} may be a row or documents", place=f"{name}, row 0", hint=hint)
+        raise KaratError(f"{shown(source[0])} may be a row or documents", place=Place(name, row=0), hint=hint)
 
 
 def hugging_face_table(source: Any, name: str) -> Any:

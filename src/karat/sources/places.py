@@ -17,9 +17,9 @@ class Places(Protocol[Key]):
 
     def __contains__(self, key: Key, /) -> bool: ...
 
-    def __getitem__(self, key: Key, /) -> str: ...
+    def __getitem__(self, key: Key, /) -> Place: ...
 
-    def __setitem__(self, key: Key, place: Place | str, /) -> None: ...
+    def __setitem__(self, key: Key, place: Place, /) -> None: ...
 
 
 class RereadPlaces(Places[Hashable]):
@@ -28,7 +28,7 @@ class RereadPlaces(Places[Hashable]):
     `key` returns the key of a record at a place. It is called when two hashes are the same, to find the first place.
     """
 
-    def __init__(self, records: Iterable[tuple[str, Record]], key: Callable[[Record, str], Hashable]) -> None:
+    def __init__(self, records: Iterable[tuple[Place, Record]], key: Callable[[Record, Place], Hashable]) -> None:
         self._records, self._key = records, key
         self._hashes: set[int] = set()
         self._number = 0
@@ -36,18 +36,18 @@ class RereadPlaces(Places[Hashable]):
     def __contains__(self, key: Hashable, /) -> bool:
         return hash(key) in self._hashes and self._find(key) is not None
 
-    def __getitem__(self, key: Hashable, /) -> str:
+    def __getitem__(self, key: Hashable, /) -> Place:
         place = self._find(key)
         if place is None:
             raise KeyError(key)
         return place
 
-    def __setitem__(self, key: Hashable, place: Place | str, /) -> None:
+    def __setitem__(self, key: Hashable, place: Place, /) -> None:
         """Add the key of the next record; its place is found again if it is needed."""
         self._hashes.add(hash(key))
         self._number += 1
 
-    def _find(self, key: Hashable) -> str | None:
+    def _find(self, key: Hashable) -> Place | None:
         """The place of the first record with a key, among those that were added."""
         added = islice(self._records, self._number)
         return next((place for place, record in added if self._key(record, place) == key), None)

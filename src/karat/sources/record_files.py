@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from karat.columns import check_unique
-from karat.errors import KaratError, plural
+from karat.errors import KaratError, Place, plural
 from karat.files.delimited_text import row_error
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, check_format, is_arrow
@@ -24,7 +24,7 @@ AS_JSON_LINES = "Otherwise, write texts of this length as JSON lines."
 _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time
 
 
-def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[tuple[str, Record]]:
+def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[tuple[Place, Record]]:
     """Each record of a file, or of a table in several files, with its place.
 
     `given` is the format, if it is not to be detected.
@@ -32,7 +32,7 @@ def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[t
     return records_reader(file, given, hint)()
 
 
-def records_reader(file: InputFile, given: str | None, hint: str) -> Callable[[], Iterator[tuple[str, Record]]]:
+def records_reader(file: InputFile, given: str | None, hint: str) -> Callable[[], Iterator[tuple[Place, Record]]]:
     """A function that returns each record of a file with its place, whenever it is called.
 
     A JSON document is decoded once, and kept; other files are read anew.
@@ -46,13 +46,13 @@ def records_reader(file: InputFile, given: str | None, hint: str) -> Callable[[]
     if of_file == "json":
         value = decode_json(file.read_all(), file.name, hint)
         if frame := frame_in_json(value):
-            return lambda: ((f"{file.name}, row {at}", record) for at, record in enumerate(frame.records))
+            return lambda: ((Place(file.name, row=at), record) for at, record in enumerate(frame.records))
         listed = value if isinstance(value, list) else [value]
         return lambda: records_from_list(listed, file.name)
     return lambda: records_from_json_lines(file, hint)
 
 
-def _records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple[str, Record]]:
+def _records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple[Place, Record]]:
     """The rows of a Parquet or Feather file."""
     from karat.files.arrow_file import ArrowFile
 
@@ -62,7 +62,7 @@ def _records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple
         first_row += len(table)
 
 
-def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Record]]:
+def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[Place, Record]]:
     """The rows of a CSV or TSV file with a header line."""
     delimiter = delimiter_of(source)
     reader = csv.reader(lines_of_table(source), delimiter=delimiter, strict=True)
@@ -70,11 +70,11 @@ def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Reco
     try:
         header = next((line for line in reader if line), [])
         if len(header) < 2:
-            raise KaratError("the file is neither JSON nor a table", place=f"{source.name}:1", hint=hint)
-        check_unique(header, header, f"{source.name}:{reader.line_num}")
+            raise KaratError("the file is neither JSON nor a table", place=Place(source.name, 1), hint=hint)
+        check_unique(header, header, Place(source.name, reader.line_num))
         before = reader.line_num
         for row in reader:
-            place, before = f"{source.name}:{reader.line_num}", reader.line_num
+            place, before = Place(source.name, reader.line_num), reader.line_num
             if row and len(row) != len(header):
                 what = f"{plural(len(row), 'column')}, but the header line has {len(header)}"
                 raise KaratError(
@@ -84,7 +84,7 @@ def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[str, Reco
                 # An empty cell means no answer.
                 yield place, {name: cell or None for name, cell in zip(header, row, strict=True)}
     except csv.Error as error:
-        raise row_error(error, delimiter, f"{source.name}:{before + 1}", AS_JSON_LINES) from None
+        raise row_error(error, delimiter, Place(source.name, before + 1), AS_JSON_LINES) from None
 
 
 def lines_of_table(source: InputFile) -> Iterator[str]:
@@ -105,7 +105,7 @@ def delimiter_of(source: InputFile) -> str:
     return separator_of(source.start().decode(errors="replace"))
 
 
-def records_from_frame(source: Any, name: str, first_row: int = 0) -> Iterator[tuple[str, Record]]:
+def records_from_frame(source: Any, name: str, first_row: int = 0) -> Iterator[tuple[Place, Record]]:
     """The rows of a data frame, counted from `first_row`."""
     import pyarrow as pa
 
@@ -117,6 +117,6 @@ def records_from_frame(source: Any, name: str, first_row: int = 0) -> Iterator[t
     check_unique(table.column_names, table.column_names, name)
     try:
         records = chain.from_iterable(batch.to_pylist() for batch in table.to_batches(max_chunksize=_BATCH_ROWS))
-        yield from ((f"{name}, row {at}", record) for at, record in enumerate(records, first_row))
+        yield from ((Place(name, row=at), record) for at, record in enumerate(records, first_row))
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise KaratError(f"cannot be read as a table: {error}", place=name, hint=hint) from None

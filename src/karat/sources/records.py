@@ -91,7 +91,7 @@ class ListsAsText:
     """whether any value is something else"""
 
     @classmethod
-    def of(cls, field: str, values: Iterable[tuple[str, Any]]) -> Self:
+    def of(cls, field: str, values: Iterable[tuple[Place, Any]]) -> Self:
         """What is true of the values of a field, each of which is given with its place."""
         found = cls()
         for place, value in values:
@@ -129,14 +129,14 @@ def list_as_text_error(value: Any, place: Place | str) -> KaratError:
     return KaratError(f"the text {shown(value)} is a list that was written as text", place=place, hint=hint)
 
 
-def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = ()) -> Iterator[tuple[str, Record]]:
+def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = ()) -> Iterator[tuple[Place, Record]]:
     """Each record with its place, for errors. A record is a mapping, or an object with attributes.
 
     Of an object, stored attributes are read, and those that are named in `given`, which may be computed.
     """
     paths = {path.partition(".")[0] for path in given}
     for at, record in enumerate(records):
-        place = f"{name}[{at}]"
+        place = Place(name, field=f"[{at}]")
         if isinstance(record, Mapping):
             yield place, record
             continue
@@ -148,10 +148,10 @@ def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = 
         yield place, fields
 
 
-def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[str, Record]]:
+def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[Place, Record]]:
     """Each object of a JSON lines file with its place."""
     for numbers, records in objects_from_json_lines(source, hint):
-        yield from zip((f"{source.name}:{number}" for number in numbers), records, strict=True)
+        yield from zip((Place(source.name, number) for number in numbers), records, strict=True)
 
 
 def objects_from_json_lines(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -26,19 +27,21 @@ class FieldReader:
         """whether a value is not a list that was written as text"""
         self._example: Mapping[str, Any] | None = None
 
-    def read(self, value: Any, place: Place | str) -> Any:
+    def read(self, value: Any, place: Place) -> Any:
         """The value of a record, which is not None."""
-        place = f"{place}, {self._name}"
         if not self._others and not is_list_as_text(self._field, value):
             self._others = True
         if not self.is_present:
             self.is_present = True
-            self._lists_as_text = None if self._others else list_as_text_error(value, place)
+            self._lists_as_text = None if self._others else list_as_text_error(value, place.inside(self._name))
         if self._example is None and isinstance(value, Mapping):
             self._example = value
         if self._fault is None:
-            try:
+            with suppress(KaratError):
                 return READERS[self._field](value, place)
+            # The place of a field takes time to make, and is needed for an error only.
+            try:
+                READERS[self._field](value, place.inside(self._name))
             except KaratError as error:
                 self._fault = error
         return None
@@ -83,7 +86,8 @@ def _document(item: object, place: Place | str, at: int) -> object:
     number = isinstance(item, Real) and (isinstance(item, bool) or not isinstance(item, Integral))
     if item is None or number or isinstance(item, bytes | list | tuple | set | frozenset):
         hint = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'
-        raise KaratError(f"{shown(item)} is not a document", place=f"{place}[{at}]", hint=hint)
+        place = Place(place) if isinstance(place, str) else place
+        raise KaratError(f"{shown(item)} is not a document", place=place.inside(f"[{at}]"), hint=hint)
     return item
 
 
@@ -96,7 +100,7 @@ def _unwrapped(item: Record) -> Record:
     return item
 
 
-READERS: dict[str, Callable[[Any, str], Any]] = {
+READERS: dict[str, Callable[[Any, Place], Any]] = {
     "truth": documents_of_record, "retrieved": documents_of_record, "gold_answers": as_gold_answers,
     "answer": as_predicted_answer,
 }  # fmt: skip

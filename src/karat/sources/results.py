@@ -92,7 +92,7 @@ def read_records(
     source: Any,
     fields: Mapping[str, str] | None,
     format: str | None,  # noqa: A002
-    read: Callable[[str, Iterable[tuple[str, Record]]], Read],
+    read: Callable[[str, Iterable[tuple[Place, Record]]], Read],
     hint: str = _HINT,
 ) -> Read:
     """What a function reads from the name of a source and its records, each with its place.
@@ -119,7 +119,7 @@ def read_records(
 
 def results_of(
     name: str,
-    source: Iterable[tuple[str, Record]],
+    source: Iterable[tuple[Place, Record]],
     given: Mapping[str, str] | None,
     required: Collection[Part],
     optional: Collection[Part],
@@ -155,13 +155,13 @@ def results_of(
 
 def _found_fields(
     name: str,
-    source: Iterable[tuple[str, Record]],
+    source: Iterable[tuple[Place, Record]],
     given: Mapping[str, str] | None,
     parts: Collection[str],
     hint: str,
-) -> tuple[list[tuple[str, Record]], ResultFields, dict[str, dict[str, Any]], set[str]]:
+) -> tuple[list[tuple[Place, Record]], ResultFields, dict[str, dict[str, Any]], set[str]]:
     """All records, the names of their fields, and their values as `_collect_fields` returns them."""
-    records: list[tuple[str, Record]] = []
+    records: list[tuple[Place, Record]] = []
     fault: KaratError | None = None
     try:
         records.extend(source)
@@ -190,7 +190,7 @@ def question_text(record: Record, name: str | None) -> str | None:
     return text if isinstance(text, str) and text.strip() else None
 
 
-def _questions(records: Iterable[tuple[str, Record]], fields: ResultFields, queries: Sequence[str]) -> dict[str, str]:
+def _questions(records: Iterable[tuple[Place, Record]], fields: ResultFields, queries: Sequence[str]) -> dict[str, str]:
     """The texts of questions."""
     name = question_name(fields, queries)
     if name is None:
@@ -200,7 +200,7 @@ def _questions(records: Iterable[tuple[str, Record]], fields: ResultFields, quer
 
 
 def _collect_fields(
-    records: Iterable[tuple[str, Record]], names: Mapping[str, str]
+    records: Iterable[tuple[Place, Record]], names: Mapping[str, str]
 ) -> tuple[dict[str, dict[str, Any]], set[str]]:
     """The values of each field by query (of `query`, its place), and the fields of records without a query.
 
@@ -218,8 +218,8 @@ def _collect_fields(
 
 
 def fields_by_query(
-    records: Iterable[tuple[str, Record]], names: Mapping[str, str], places: Places[str]
-) -> Iterator[tuple[str, Record, str | None, dict[str, Any]]]:
+    records: Iterable[tuple[Place, Record]], names: Mapping[str, str], places: Places[str]
+) -> Iterator[tuple[Place, Record, str | None, dict[str, Any]]]:
     """The place of each record, the record, its query and the values of its fields; all have a query, or none has one.
 
     `places` are those of the queries so far. If no record has a query, the field probably has another name: that is a
@@ -243,7 +243,7 @@ def fields_by_query(
         yield place, record, query, values
 
 
-def _values(record: Record, names: Mapping[str, str], place: Place | str) -> dict[str, Any]:
+def _values(record: Record, names: Mapping[str, str], place: Place) -> dict[str, Any]:
     values = {field: field_value(record, names[field], place) for field in READERS}
     return {field: value for field, value in values.items() if value is not None}
 
@@ -282,12 +282,12 @@ def _fields_to_read(
     return [field for part in PARTS if part in parts for field in PARTS[part]]
 
 
-def _new_query(value: object, place: Place | str, places: Places[str]) -> str:
+def _new_query(value: object, place: Place, places: Places[str]) -> str:
     query = identifier(value, place)
     reject_lone_surrogates([query], place)
     if query in places:
         raise KaratError(
-            f"query {shown(query)} was already in {places[query]}",
+            [f"query {shown(query)} was already in ", places[query]],
             place=place,
             hint="Keep one line per query, or use another field for the query: " + rename_hint({"query": "..."}),
         )

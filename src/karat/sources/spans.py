@@ -70,8 +70,8 @@ def read_spans(
     if not golds and not is_part:
         raise KaratError(f"{names[0]} is empty", hint=_FORMS)
     found = _by_query(run, list(golds), names[1])
-    gold = {query: _spans(listed, f"{names[0]}, query {query}", "span") for query, listed in golds.items()}
-    retrieved = {query: _spans(listed, f"{names[1]}, query {query}", "rank") for query, listed in found.items()}
+    gold = {query: _spans(listed, Place(names[0], query=query), "span") for query, listed in golds.items()}
+    retrieved = {query: _spans(listed, Place(names[1], query=query), "rank") for query, listed in found.items()}
     codes: dict[str, int] = {}
     of_truth = _columns(gold.values(), codes)
     kept = {
@@ -138,17 +138,23 @@ def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str
     return dict(zip(queries or map(str, range(len(source))), source, strict=True))
 
 
-def _spans(listed: object, place: Place | str, each: str) -> list[Span]:
+def _spans(listed: object, place: Place, each: str) -> list[Span]:
     if isinstance(listed, Mapping) or not isinstance(listed, Iterable) or not is_list_like(listed):
         raise KaratError(f"{shown(listed)} is not a list of spans", place=place, hint=_FORMS)
     if isinstance(listed, set | frozenset):
         if each == "rank":
             raise KaratError("a set has no order", place=place, hint=_FORMS)
         listed = sorted(listed, key=lambda span: shown(span, 1000))
-    return [_span(span, f"{place}, {each} {at}") for at, span in enumerate(listed, 1)]
+    spans: list[Span] = []
+    for at, span in enumerate(listed, 1):
+        try:
+            spans.append(_span(span, place))
+        except KaratError as error:
+            raise error.but(place=place.inside(f"{each} {at}")) from error.__cause__
+    return spans
 
 
-def _span(span: Any, place: Place | str) -> Span:
+def _span(span: Any, place: Place) -> Span:
     # A named tuple is read by the names of its fields, which may be in any order.
     if isinstance(span, tuple | list) and not hasattr(span, "_fields"):
         if len(span) != 3:
@@ -166,7 +172,7 @@ def _span(span: Any, place: Place | str) -> Span:
     return Span(name, first, last)
 
 
-def _parts(span: Any, place: Place | str) -> tuple[object, object, object]:
+def _parts(span: Any, place: Place) -> tuple[object, object, object]:
     """The document, start and end of an object; a chunk without an end is as long as its text."""
     # LlamaIndex's retrievers wrap a node, and only some of its fields can be read from the wrapper.
     inner = getattr(span, "node", None)
@@ -182,7 +188,7 @@ def _parts(span: Any, place: Place | str) -> tuple[object, object, object]:
     return document, start, end
 
 
-def _position(value: object, what: str, place: Place | str) -> int:
+def _position(value: object, what: str, place: Place) -> int:
     # Nearly all are plain integers, and isinstance with Integral is slower than everything else here.
     if type(value) is not int and (not isinstance(value, Integral) or isinstance(value, bool)):
         raise KaratError(f"the {what} of a span is {shown(value)}, not a whole number", place=place, hint=_POSITION)

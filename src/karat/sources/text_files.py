@@ -118,11 +118,11 @@ class TextFile:
             return ()
         return (f"{self.file.name}: there is no header line; the columns are read as ids and texts",)
 
-    def records(self, column: str = "text") -> Iterator[tuple[str, Record]]:
+    def records(self, column: str = "text") -> Iterator[tuple[Place, Record]]:
         """Each query or document with its place. Values that have no name get that of `column`."""
         file = self.file
         if name := named_data_set(file):
-            return ((name, record) for record in texts_of_data_set(name, self.content))
+            return ((Place(name), record) for record in texts_of_data_set(name, self.content))
         if not self.has_header:
             return _ids_and_texts(file)
         if self.format == "json":
@@ -134,7 +134,7 @@ class TextFile:
 class Values:
     """A value for each id, with the place of each for errors, read one by one; and what was assumed."""
 
-    rows: Iterator[tuple[str, str, Any]]
+    rows: Iterator[tuple[Place, str, Any]]
     notes: tuple[str, ...]
 
 
@@ -159,13 +159,13 @@ def read_values(source: str | InputFile, column: str) -> Values:
 
 
 def _values(
-    records: Iterator[tuple[str, Record]], id_name: str, value_name: str, names: list[str]
-) -> Iterator[tuple[str, str, Any]]:
+    records: Iterator[tuple[Place, Record]], id_name: str, value_name: str, names: list[str]
+) -> Iterator[tuple[Place, str, Any]]:
     """The id and the value of each record. A value may be missing, but not in all records."""
-    found, first = False, ""
+    found, first = False, Place("")
     for place, record in records:
         value = field_value(record, value_name)
-        found, first = found or value is not None or value_name in record, first or place
+        found, first = found or value is not None or value_name in record, first if first.source else place
         of_record = record.get(id_name)
         if of_record is None:
             raise KaratError(f"the id is missing: there is no {shown(id_name)}", place=place, hint="Each row needs it.")
@@ -174,19 +174,19 @@ def _values(
         raise missing_columns([value_name], names, first)
 
 
-def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[str, Record]]:
+def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[Place, Record]]:
     """An array of records or of values, which are numbered from 0; or an object: a record, or a value for each id."""
     if isinstance(value, list):
         if any(isinstance(each, Mapping) for each in value):
             return records_from_list(value, name)
-        return ((f"{name}[{at}]", {"_id": str(at), column: each}) for at, each in enumerate(value))
+        return ((Place(name, field=f"[{at}]"), {"_id": str(at), column: each}) for at, each in enumerate(value))
     if not isinstance(value, Mapping):
         raise KaratError(f"{shown(value)} is not a mapping of ids", place=name, hint=HINT)
     others = [each for each in value if each != column]
     if column in value and find_column(others, "id"):
-        return iter([(name, value)])
+        return iter([(Place(name), value)])
     return (
-        (f"{name}, {shown(each)}", {"_id": each, **(of_id if isinstance(of_id, Mapping) else {column: of_id})})
+        (Place(name, field=shown(each)), {"_id": each, **(of_id if isinstance(of_id, Mapping) else {column: of_id})})
         for each, of_id in value.items()
     )
 
@@ -207,7 +207,7 @@ def _has_header(file: InputFile, column: str | None) -> bool:
     return has_names or len(names) != 2 or column not in (None, "text")
 
 
-def _ids_and_texts(file: InputFile) -> Iterator[tuple[str, Record]]:
+def _ids_and_texts(file: InputFile) -> Iterator[tuple[Place, Record]]:
     """The lines of a table without a header. Quotation marks have no meaning in TSV, as in MS MARCO."""
     delimiter = delimiter_of(file)
     if delimiter == "\t":
@@ -218,9 +218,9 @@ def _ids_and_texts(file: InputFile) -> Iterator[tuple[str, Record]]:
         if len(row) != 2 and any(row):
             what = f"the line has {plural(len(row), 'column')} instead of 2: the id and the text"
             hint = "Add a header line that names the columns, such as _id and text, if there are more."
-            raise KaratError(what, place=f"{file.name}:{number}", hint=hint)
+            raise KaratError(what, place=Place(file.name, number), hint=hint)
         if any(row):
-            yield f"{file.name}:{number}", {"_id": row[0], "text": row[1]}
+            yield Place(file.name, number), {"_id": row[0], "text": row[1]}
 
 
 def _csv_rows(file: InputFile, delimiter: str) -> Iterator[list[str]]:
@@ -231,4 +231,4 @@ def _csv_rows(file: InputFile, delimiter: str) -> Iterator[list[str]]:
             yield row
             before = reader.line_num
     except csv.Error as error:
-        raise row_error(error, delimiter, f"{file.name}:{before + 1}", AS_JSON_LINES) from None
+        raise row_error(error, delimiter, Place(file.name, before + 1), AS_JSON_LINES) from None

@@ -108,7 +108,7 @@ class _Reader:
     wanted: frozenset[str]
     content: Content
     found: dict[str, Text] = field(default_factory=dict)
-    places: dict[str, str] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
     examples: list[str] = field(default_factory=list)
@@ -194,19 +194,19 @@ class _Reader:
         self.notes.update(dict.fromkeys(read.choice.note(name)))
         first_row = 0
         for part in parts:
-            column = decoded(part[read.id], f"{name}, column {read.id}")
+            column = decoded(part[read.id], Place(name, column=read.id))
             if column.null_count:
                 at = first_row + column.is_null().index(True).as_py()
-                raise without_id(read.id, f"{name}, row {at}")
+                raise without_id(read.id, Place(name, row=at))
             if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
                 self.notes[numeric_ids(name)] = None
-            ids = text_ids(column, f"{name}, column {read.id}", first_row).to_pylist()
+            ids = text_ids(column, Place(name, column=read.id), first_row).to_pylist()
             self._remember(ids[:_EXAMPLES])
             for row, each in enumerate(ids):
                 if each in self.wanted:
                     record = {column: part[column][row].as_py() for column in read.names}
                     self._add(
-                        f"{name}, row {first_row + row}", each, field_value(record, read.text), _title(record, read)
+                        Place(name, row=first_row + row), each, field_value(record, read.text), _title(record, read)
                     )
             first_row += len(part)
 
@@ -222,7 +222,7 @@ class _Reader:
                 key = number
                 self.notes[numeric_ids(name)] = None
             if key in source:
-                self._add_value(f"{name}, {shown(each)}", each, source[key])
+                self._add_value(Place(name, field=shown(each)), each, source[key])
 
     def _read_entries(self, source: Iterable[Any]) -> None:
         """A list or an iterator of records, documents or pairs."""
@@ -236,18 +236,18 @@ class _Reader:
             for at, entry in enumerate(chained):
                 if not isinstance(entry, tuple) or len(entry) != 2:
                     what = f"{shown(entry)} is not a pair of an id and a text"
-                    raise KaratError(what, place=f"{name}[{at}]", hint=_SOURCE_HINT)
-                self._add_wanted(f"{name}[{at}]", *entry)
+                    raise KaratError(what, place=Place(name, field=f"[{at}]"), hint=_SOURCE_HINT)
+                self._add_wanted(Place(name, field=f"[{at}]"), *entry)
         elif not isinstance(first[0], Mapping | tuple) and is_document(first[0]):
             for at, entry in enumerate(chained):
                 of_document = None if entry is None else document_field(entry, "id")
-                self._add_wanted(f"{name}[{at}]", of_document, entry)
+                self._add_wanted(Place(name, field=f"[{at}]"), of_document, entry)
         else:
             self._read_records(records_from_list(chained, name), None, name)
 
     def _read_records(
         self,
-        records: Iterator[tuple[str, Record]],
+        records: Iterator[tuple[Place, Record]],
         columns: Mapping[str, str] | None,
         name: str,
         has_header: bool = True,
@@ -265,11 +265,11 @@ class _Reader:
             if of_record in self.wanted:
                 self._add(place, of_record, field_value(record, read.text), _title(record, read))
 
-    def _add_wanted(self, place: Place | str, value: Any, entry: Any) -> None:
+    def _add_wanted(self, place: Place, value: Any, entry: Any) -> None:
         if (of_entry := self._identifier(place, value, "id")) in self.wanted:
             self._add_value(place, of_entry, entry)
 
-    def _identifier(self, place: Place | str, value: Any, column: str) -> str:
+    def _identifier(self, place: Place, value: Any, column: str) -> str:
         if isinstance(value, str):
             found = value
         elif value is None or is_missing(value):
@@ -281,7 +281,7 @@ class _Reader:
             self.examples.append(found)
         return found
 
-    def _add_value(self, place: Place | str, of_value: str, value: Any) -> None:
+    def _add_value(self, place: Place, of_value: str, value: Any) -> None:
         """A text, a record or a document."""
         if isinstance(value, Text):
             self._add(place, of_value, value.text, value.title)
@@ -295,7 +295,7 @@ class _Reader:
             title = meta.get("title") if isinstance(meta, Mapping) else None
             self._add(place, of_value, document_field(value, "content"), title)
 
-    def _add(self, place: Place | str, of_text: str, text: Any, title: Any) -> None:
+    def _add(self, place: Place, of_text: str, text: Any, title: Any) -> None:
         noun = NOUNS[self.content]
         if text is not None and not isinstance(text, str) and not is_missing(text):
             what = f"{shown(text)} is not the text of a {noun}"
@@ -306,9 +306,12 @@ class _Reader:
             return
         found = Text(texts[0], "".join(texts[1:]))
         if self.found.setdefault(of_text, found) != found:
-            what = f"{noun} {shown(of_text)} has another text here than in {self.places[of_text]}"
-            raise KaratError(what, place=place, hint=f"Give each {noun} one text.")
-        self.places.setdefault(of_text, str(place))
+            raise KaratError(
+                [f"{noun} {shown(of_text)} has another text here than in ", self.places[of_text]],
+                place=place,
+                hint=f"Give each {noun} one text.",
+            )
+        self.places.setdefault(of_text, place)
 
     def _remember(self, ids: Iterable[str]) -> None:
         self.examples += islice(ids, _EXAMPLES - len(self.examples))
