@@ -153,7 +153,9 @@ def test_a_gate_can_decide_by_the_worst_that_missing_labels_allow(
 
 def test_a_gate_says_that_the_worst_case_is_an_outer_bound() -> None:
     passages = [{"query": "q", "id": f"p{at}", "type": "passage", "rank": at + 1} for at in range(20)]
-    labels = [{"query": "q", "task": "relevance", "item": f"p{at}", "state": "failed"} for at in range(19)]
+    labels: list[dict[str, Any]] = [
+        {"query": "q", "task": "relevance", "item": f"p{at}", "state": "failed"} for at in range(19)
+    ]
     labels += [{"query": "q", "task": "relevance", "item": "p19", "label": 1}]
     labels += [{**each, "query": "r"} for each in (passages[0], {**labels[-1], "item": "p0"})]
     scores = evaluate_verdicts([*passages, *labels], "ContextPrecision")
