@@ -146,13 +146,14 @@ class Bounds(TabularParts):
 
     def _records(self) -> Iterator[dict[str, Any]]:
         """The id, value, low, high, how much is unknown, and whether this is exact, of each query, then of all."""
-        columns = [[*side.tolist()] for side in (self.value, self.low, self.high, self.unknown, self.exact)]
+        columns = [side.tolist() for side in (self.value, self.low, self.high, self.unknown, self.exact)]
         names = ("value", "low", "high", self.counted, "exact")
         for query, nullable, *row in zip(self.queries, self.nullable.tolist(), *columns, strict=True):
             known = dict(zip(names, (None if each != each else each for each in row), strict=True))
             yield {"query": query, **known, **({"nullable": True} if nullable else {})}
-        of_all = (combined_column(self.measure, self.value), *self.mean, int(self.unknown.sum()), self.exact.all())
-        yield {"query": "all", **dict(zip(names, of_all, strict=True)), "exact": bool(self.exact.all())}
+        counts = int(self.unknown.sum()), bool(self.exact.all())
+        of_all = combined_column(self.measure, self.value), *self.mean, *counts
+        yield {"query": "all", **dict(zip(names, of_all, strict=True))}
 
 
 def with_highest_mean(values: Floats, nullable: Bools) -> Floats:
