@@ -87,7 +87,7 @@ def test_parquet_has_plain_columns_that_other_tools_read(folder: Path) -> None:
         (("bad.trec", "a.csv"), "bad.trec:2: score 'x' is not a number."),
         (("empty.trec", "a.csv"), "empty.trec: the file is empty"),
         (("truth.qrels", "a.run"), "a.run: the file is named as a run, but this is ground truth. Use the suffix .trec"),
-        (("map.json", "a.csv"), "map.json: cannot tell whether this is a run, ground truth, answers,"),
+        (("map.json", "a.csv"), "map.json: cannot tell whether this is a run, ground truth or results."),
     ],
 )
 def test_what_cannot_be_converted_is_one_clear_error(folder: Path, words: tuple[str, ...], message: str) -> None:
@@ -125,20 +125,13 @@ def test_a_column_whose_name_is_not_utf8_is_an_error_of_every_command(folder: Pa
 
 
 @pytest.mark.parametrize("form", ["parquet", "feather"])
-def test_converted_answers_and_results_are_evaluated_like_the_originals(folder: Path, form: str) -> None:
-    (folder / "answers.jsonl").write_text('{"query": "q1", "answer": "9"}\n{"query": "q2", "answer": "x"}\n')
-    (folder / "gold.json").write_text('{"q1": ["9", "nine"], "q2": "y"}')
+def test_converted_results_are_evaluated_like_the_originals(folder: Path, form: str) -> None:
     record = '{"query": "%s", "truth": ["d1"], "retrieved": [{"id": "%s", "content": "text"}]}\n'
     (folder / "results.jsonl").write_text(record % ("q1", "d1") + record % ("q2", "d2"))
-    for words in (["answers.jsonl"], ["gold.json", "--as", "answers"], ["results.jsonl"]):
-        done = run_here(folder, "convert", words[0], f"{words[0].partition('.')[0]}.{form}", *words[1:])
-        assert done.returncode == 0, done.stderr
-    for command in (
-        ("answers", f"gold.{form}", f"answers.{form}", "-m", "EM"),
-        ("evaluate", f"results.{form}", "-m", "RR"),
-    ):
-        done = run_here(folder, *command, "--format", "csv")
-        assert (done.returncode, done.stdout.splitlines()[1].split(",")[1]) == (0, "0.5"), done.stderr
+    done = run_here(folder, "convert", "results.jsonl", f"results.{form}")
+    assert done.returncode == 0, done.stderr
+    done = run_here(folder, "evaluate", f"results.{form}", "-m", "RR", "--format", "csv")
+    assert (done.returncode, done.stdout.splitlines()[1].split(",")[1]) == (0, "0.5"), done.stderr
 
 
 @pytest.mark.parametrize("text", ['{"q1": {"d1": 1, "d2"', '[{"query": "q1", "doc"'])

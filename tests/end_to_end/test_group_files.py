@@ -91,14 +91,11 @@ FILES = {
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_texts_and_converted_texts_are_read_from_every_format(folder: Path, kind: str) -> None:
+def test_texts_are_read_from_every_format(folder: Path, kind: str) -> None:
     name, content = FILES[kind]
     (folder / name).write_text(content)
     (folder / f"{name}.gz").write_bytes(gzip.compress(content.encode()))
-    for form in ("jsonl", "parquet", "csv"):
-        done = run_here(folder, "convert", name, f"converted.{form}", "--as", "texts")
-        assert done.returncode == 0, done.stderr
-    for file in (name, f"{name}.gz", "converted.jsonl", "converted.parquet", "converted.csv"):
+    for file in (name, f"{name}.gz"):
         found = groups(folder, "--by", "length", "--queries", file)
         assert (found["1"], found["2"]) == (3, 3), file
 
@@ -123,15 +120,6 @@ def test_groups_are_read_from_parquet_feather_and_compressed_files(folder: Path)
     (folder / "queries.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
     for name in ("queries.parquet", "queries.feather", "queries.jsonl.gz"):
         assert groups(folder, "--by", f"{name}:language") == {"de": 2, "en": 3, "(none)": 1}
-
-
-def test_the_queries_of_a_beir_folder_are_converted_as_texts(folder: Path) -> None:
-    (folder / "beir" / "qrels").mkdir(parents=True)
-    (folder / "beir" / "queries.jsonl").write_text(FILES["BEIR"][1])
-    done = run_here(folder, "convert", "beir", "queries.tsv", "--as", "texts")
-    note = "note: fields without any value are left out: metadata.\n"
-    assert done.stdout == f"6 texts written to queries.tsv (54 bytes)\n{note}", done.stderr
-    assert (folder / "queries.tsv").read_text() == FILES["MS MARCO"][1]
 
 
 def test_long_texts_without_a_header_are_read(folder: Path) -> None:

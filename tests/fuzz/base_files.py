@@ -118,7 +118,7 @@ _SCORES_COMMANDS = (
     "gate truth.qrels FILE --min AP=0.9",
 )  # fmt: skip
 _ANSWERS_COMMANDS = (
-    "answers FILE predicted.json", "answers gold.json FILE", "answers FILE", "convert FILE out.csv --as answers",
+    "answers FILE predicted.json", "answers gold.json FILE", "answers FILE",
     "convert FILE out.parquet",
 )  # fmt: skip
 _RUN_COMMANDS = (
@@ -127,13 +127,13 @@ _RUN_COMMANDS = (
 )  # fmt: skip
 _GROUP_COMMANDS = (
     "evaluate truth.qrels run.trec --by FILE:language", "evaluate truth.qrels run.trec --by length --queries FILE:text",
-    "compare truth.qrels run.trec other.trec --by FILE:n", "convert FILE out.tsv --as texts",
+    "compare truth.qrels run.trec other.trec --by FILE:n",
 )  # fmt: skip
 _CORPUS_COMMANDS = (
     "evaluate truth.qrels run.trec --match chunk --corpus FILE",
     "evaluate truth.qrels run.trec --explain q1 --corpus FILE",
     "compare truth.qrels run.trec other.trec --match 'overlap(threshold=0.5)' --corpus FILE",
-    "gate truth.qrels run.trec --min AP=0.1 --match content --corpus FILE:text", "convert FILE out.tsv --as texts",
+    "gate truth.qrels run.trec --min AP=0.1 --match content --corpus FILE:text",
 )  # fmt: skip
 _CONVERSIONS = (
     "convert FILE out.parquet", "convert FILE - --output-format jsonl --as run", "convert FILE out.csv --as truth",
@@ -195,7 +195,6 @@ _INPUTS = (
     Input("scifact/queries.jsonl", (
         "evaluate FILE run.trec --by length --queries FILE", "evaluate FILE run.trec",
         "compare FILE run.trec other.trec --by length --queries FILE",
-        "convert FILE out.tsv --as texts",
     )),
     Input("parts/part-1.parquet", (*_RUN_COMMANDS, "evaluate truth.qrels FILE/*.parquet", "convert FILE out.trec")),
     Input("karat.toml", ("gate truth.qrels run.trec --config FILE",)),

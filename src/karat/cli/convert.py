@@ -23,8 +23,7 @@ class FileOrOutput(FileToWrite):
 @opt.file_argument(
     "source",
     "IN",
-    "A run, ground truth, answers, results, or texts (queries, a corpus), in any format that karat reads, plain or"
-    " compressed; - is standard input.",
+    "A run, ground truth or results, in any format that karat reads, plain or compressed; - is standard input.",
     required=True,
 )
 @click.argument(
@@ -36,12 +35,9 @@ class FileOrOutput(FileToWrite):
     description="The file to write: .trec, .qrels, .csv, .tsv, .json, .jsonl, .parquet or .feather; text also with .gz,"
     " .bz2, .xz, .zst or .lz4 after it. - is standard output.",
 )
-@opt.choice_option(
-    "as", ("run", "truth", "answers", "results", "texts"), None, "What IN contains, if that cannot be detected."
-)
+@opt.choice_option("as", ("run", "truth", "results"), None, "What IN contains, if that cannot be detected.")
 @opt.choice_option("output-format", FORMATS, None, "Format of OUT. By default, its suffix decides.")
 @opt.options_of_one_input
-@opt.fields
 @click.option("--tag", default="karat", show_default=True, metavar="NAME", help="The name of the run in a TREC file.")
 def command(
     source: str,
@@ -50,11 +46,10 @@ def command(
     formats: tuple[str, ...],
     columns: tuple[str, ...],
     split: str | None,
-    fields: tuple[str, ...],
     tag: str,
     **kind: str | None,
 ) -> None:
-    """Convert a run, ground truth, answers, results or texts to another file format."""
+    """Convert a run, ground truth or results to another file format."""
     from karat.cli.inputs import parse_inputs
     from karat.cli.terminal import print_data, print_error, print_text
     from karat.columns import plain_names
@@ -71,7 +66,7 @@ def command(
     inputs = parse_inputs(formats, columns, split)
     input_format = next(iter(inputs.formats.values()), None)
     names = {role: name for given in inputs.columns.values() for role, name in plain_names(given).items()}
-    conversion = Conversion(kind["as"], names, _by_name(fields), input_format, split, tag)
+    conversion = Conversion(kind["as"], names, input_format, split, tag)
     with progress_bar("bytes") as progress:
         converted = conversion.apply(source, written_to, progress)
     notes = "".join(f"note: {printable(note)}.\n" for note in converted.notes)
@@ -79,11 +74,3 @@ def command(
         print_error(notes)
     else:
         print_text(f"{printable(str(converted))}\n{notes}")
-
-
-def _by_name(fields: tuple[str, ...]) -> dict[str, str]:
-    if not fields:
-        return {}
-    from karat.cli.inputs import parse_fields
-
-    return parse_fields(fields)

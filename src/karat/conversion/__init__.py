@@ -1,4 +1,4 @@
-"""Convert runs, ground truth, answers, results and texts from one file format to another."""
+"""Convert runs, ground truth and results from one file format to another."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from karat.arguments import check_mapping, check_path, check_text
 from karat.conversion.kinds import check_kind, check_suffix, kind_of_file, kind_of_object, kind_of_roles
 from karat.conversion.targets import Target, target_of
-from karat.errors import KaratError, first_few, plural, require, shown
+from karat.errors import first_few, plural, require, shown
 from karat.files.input_file import InputFile, Progress, is_file
 from karat.files.names import check_format
 from karat.output.files import check_writable
-from karat.sources.beir import is_data_set, qrels_of_split, texts_file
+from karat.sources.beir import is_data_set, qrels_of_split
 from karat.sources.contents import Kind
 from karat.sources.data_sets import named_data_set
 from karat.sources.files import Reading
@@ -41,7 +41,7 @@ class Converted:
     """what was assumed, and what the format of the output cannot contain"""
 
     def __str__(self) -> str:
-        noun = {"answers": "question", "results": "result", "texts": "text"}.get(self.kind, "row")
+        noun = "result" if self.kind == "results" else "row"
         of_queries = "" if self.queries is None else f" of {plural(self.queries, 'query')}"
         size = "" if self.size is None else f" ({_size(self.size)})"
         return f"{plural(self.rows, noun)}{of_queries} written to {self.path}{size}"
@@ -53,7 +53,6 @@ def convert(
     *,
     kind: str | None = None,
     columns: Mapping[str, str] | None = None,
-    fields: Mapping[str, str] | None = None,
     input_format: str | None = None,
     output_format: str | None = None,
     split: str | None = None,
@@ -62,9 +61,8 @@ def convert(
 ) -> Converted:
     """Convert a file or a Python object to a file in the format that the suffix of its name says.
 
-    `kind` is what the source contains, if that is not clear: `run`, `truth`, `answers`, `results` or `texts`
-    (queries, a corpus). `columns` and `fields` are the names of columns and fields, as for `evaluate` and
-    `evaluate_answers`, `split` is that of a BEIR data set, and `tag` is the name of the run in a TREC file.
+    `kind` is what the source contains, if that is not clear: `run`, `truth` or `results`. `columns` are the names of
+    columns, as for `evaluate`, `split` is that of a BEIR data set, and `tag` is the name of the run in a TREC file.
 
     Numbers are read back exactly from what was written, and rows keep their order, also within ties.
 
@@ -79,7 +77,7 @@ def convert(
     """
     target = target_of(check_path(path), output_format)
     check_writable(target.path)
-    return Conversion(kind, columns, fields, input_format, split, tag).apply(source, target, progress)
+    return Conversion(kind, columns, input_format, split, tag).apply(source, target, progress)
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,6 @@ class Conversion:
 
     kind: str | None = None
     columns: Mapping[str, str] | None = None
-    fields: Mapping[str, str] | None = None
     input_format: str | None = None
     split: str | None = None
     tag: str = "karat"
@@ -103,38 +100,24 @@ class Conversion:
     def apply(self, source: Any, target: Target, progress: Progress | None = None) -> Converted:
         """Convert a source."""
         form, kind = None, self.kind
-        is_folder = isinstance(source, str | os.PathLike) and (self.split is not None or is_data_set(source))
-        if is_folder and kind != "texts":
+        if isinstance(source, str | os.PathLike) and (self.split is not None or is_data_set(source)):
             source, kind = qrels_of_split(source, self.split), kind or "truth"
-        elif is_folder:
-            source = texts_file(source, "queries") or source
-        if named_data_set(source):
-            kind = kind or kind_of_object(source, target.suffix)
-            source = InputFile.of(source) if kind == "texts" else source
-        elif is_file(source):
+        if is_file(source) and not named_data_set(source):
             source = InputFile.of(source)
             _check_is_not_output(source, target)
             form = check_format(self.input_format) if self.input_format else detect(source)
             kind = kind or kind_of_roles(self.columns or {}) or kind_of_file(source, form, target.suffix)
-        kind = check_kind(kind or kind_of_object(source, target.suffix))
+        name = source.name if isinstance(source, InputFile) else None
+        kind = check_kind(kind or kind_of_object(source, target.suffix), name)
         if not target.is_format_given:
             check_suffix(kind, target.path, target.suffix)
         if kind in ("run", "truth"):
             return self._write_pairs(source, kind, target, progress)
-        from karat.conversion.records import write_answers, write_results, write_texts
+        from karat.conversion.results import write_results
 
-        require(target.format != "trec", f"{kind} cannot be written as a TREC file", "Write JSON lines instead.")
-        try:
-            if kind == "answers":
-                rows, notes = write_answers(source, form, target, self.fields)
-            elif kind == "texts":
-                rows, notes = write_texts(source, form, target)
-            else:
-                rows, notes = write_results(source, form, target), ()
-        except UnicodeEncodeError as error:
-            what = f"a text contains the lone surrogate {error.object[error.start]!a}, which is not valid Unicode"
-            raise KaratError(what, place=target.path, hint="Remove it from the text.") from None
-        return Converted(kind, target.path, rows, None, _size_of(target), notes)
+        require(target.format != "trec", "results cannot be written as a TREC file", "Write JSON lines instead.")
+        rows = write_results(source, form, target)
+        return Converted(kind, target.path, rows, None, _size_of(target))
 
     def _write_pairs(self, source: Any, kind: Kind, target: Target, progress: Progress | None) -> Converted:
         from karat.conversion.pair_files import write_pairs

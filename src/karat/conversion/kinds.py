@@ -5,8 +5,7 @@ If that is not clear, an error asks for it: a wrong guess would be written to a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import get_args
+from collections.abc import Mapping
 
 from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
@@ -14,16 +13,16 @@ from karat.files.names import Format
 from karat.json_decoding import decode_json
 from karat.sources import contents
 from karat.sources.contents import Kind, kind_of_columns
-from karat.sources.result_fields import names_by_field
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[Kind, ...] = ("run", "truth", "results")
 
-_CONTENT = "a run, ground truth, answers, results or texts (queries, a corpus)"
 _BY_SUFFIX: dict[str, Kind] = {".qrels": "truth", ".qrel": "truth", ".run": "run"}
 
 
-def check_kind(name: object) -> Kind:
+def check_kind(name: object, place: str | None = None) -> Kind:
     """A kind by its name."""
+    if name in ("answers", "texts"):
+        raise KaratError(f"{name} are not converted", place=place, hint="Runs, ground truth and results are.")
     if name not in KINDS:
         hint = f"{did_you_mean(name, KINDS)} It is one of {enumeration(KINDS, 'and')}.".strip()
         raise KaratError(f"{shown(name)} is not a kind of content", hint=hint)
@@ -65,12 +64,5 @@ def kind_of_roles(columns: Mapping[str, str]) -> Kind | None:
 
 
 def _unknown_kind(place: Place | str) -> KaratError:
-    what = f"cannot tell whether this is {_CONTENT}"
+    what = "cannot tell whether this is a run, ground truth or results"
     return KaratError(what, place=place, hint="Use --as, for example --as run (in Python kind='run').")
-
-
-def other_fields(names: Iterable[str]) -> list[str]:
-    """Fields of records that are not the question."""
-    listed = list(names)
-    queries = names_by_field(listed)["query"]
-    return [name for name in listed if name not in queries]

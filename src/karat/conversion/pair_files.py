@@ -1,4 +1,7 @@
-"""Write a run or ground truth to a file of any format, batch by batch, so that memory stays flat."""
+"""Write a run or ground truth to a file of any format, batch by batch, so that memory stays flat.
+
+Parquet and Feather files are written in row groups of whole queries, text as `pair_texts` gives it.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,18 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
-from karat.conversion import pair_tables, pair_texts
+import numpy as np
+import pyarrow as pa
+
+from karat.conversion import pair_texts
 from karat.conversion.pairs import PairSource
 from karat.conversion.targets import Target, write_to
 from karat.errors import KaratError
 from karat.files.names import is_arrow
 from karat.output.files import write_whole
+from karat.sources.arrays import text_column
 from karat.sources.containers import ScoredRows
 from karat.threads import in_threads
 
@@ -22,6 +29,10 @@ Encoded = TypeVar("Encoded")
 
 # Formats in which the documents of a query are in one place.
 _GROUPED = ("trec", "json", "jsonl")
+_DELIMITER = {"csv": ",", "tsv": "\t"}
+# Threads read row groups in parallel; reading many small ones takes longer.
+_ROWS_PER_GROUP = 1 << 17
+_MOST_ROWS_PER_GROUP = 1 << 20
 
 
 @dataclass
@@ -65,8 +76,8 @@ def _write(pairs: PairSource, target: Target, tag: str, *, grouped: bool) -> Wri
         write_to(target, _chunks(pairs, target, tag, written, grouped=grouped))
         return written
     by_rank = pairs.by_rank
-    write_file = pair_tables.write_parquet if target.format == "parquet" else pair_tables.write_feather
-    encode = partial(pair_tables.arrow_table, number=pairs.number, by_rank=by_rank)
+    write_file = _write_parquet if target.format == "parquet" else _write_feather
+    encode = partial(_arrow_table, number=pairs.number, by_rank=by_rank)
     tables = _encoded(pairs, encode, written, grouped=grouped, needs_groups=False)
     write_whole(target.path, lambda file: write_file(file, tables, pairs.number, by_rank=by_rank))
     return written
@@ -141,4 +152,59 @@ def _can_start_again(target: Target) -> bool:
         return True
 
 
-_DELIMITER = {"csv": ",", "tsv": "\t"}
+def _arrow_table(rows: ScoredRows, number: str, *, by_rank: bool) -> pa.Table:
+    """Rows with the columns query, doc, and score, grade or rank."""
+    numbers = np.repeat(np.arange(len(rows.queries), dtype=np.int32), np.diff(rows.offsets))
+    indices = pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])
+    query = pa.DictionaryArray.from_arrays(indices, text_column(rows.queries).cast(pa.string()))
+    values = pair_texts.ranks(rows) if by_rank else np.ascontiguousarray(rows.scores, np.float64)
+    column = pa.Array.from_buffers(_kind(by_rank), len(values), [None, pa.py_buffer(values)])
+    return pa.Table.from_arrays([query, rows.docs.cast(pa.large_string()), column], schema=_schema(number, by_rank))
+
+
+def _write_parquet(file: BinaryIO, tables: Iterator[pa.Table], number: str, *, by_rank: bool) -> None:
+    """Write a Parquet file whose row groups end where tables end, so that they contain whole queries."""
+    import pyarrow.parquet as pq
+
+    schema = _schema(number, by_rank)
+    # Compressing scores makes them hardly smaller, and slower to read. Without Arrow's schema, queries are plain texts.
+    compression = dict.fromkeys(("query", "doc"), "zstd") | {schema.names[2]: "none"}
+    with pq.ParquetWriter(
+        file, schema, use_dictionary=["query"], compression=compression, store_schema=False
+    ) as writer:
+        for table in _groups(tables):
+            writer.write_table(table, _MOST_ROWS_PER_GROUP)
+
+
+def _write_feather(file: BinaryIO, tables: Iterator[pa.Table], number: str, *, by_rank: bool) -> None:
+    """Write a Feather file, which is Arrow's own format."""
+    names = _schema(number, by_rank).names
+    schema = pa.schema(zip(names, (pa.string(), pa.large_string(), _kind(by_rank)), strict=True))
+    with pa.ipc.new_file(file, schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        for table in _groups(tables):
+            writer.write_table(table.cast(schema), _MOST_ROWS_PER_GROUP)
+
+
+def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Tables of enough rows, each made of one or several tables."""
+    collected: list[pa.Table] = []
+    for table in tables:
+        collected.append(table)
+        if sum(map(len, collected)) >= _ROWS_PER_GROUP:
+            yield _one(collected)
+            collected = []
+    if collected:
+        yield _one(collected)
+
+
+def _one(tables: list[pa.Table]) -> pa.Table:
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def _schema(number: str, by_rank: bool) -> pa.Schema:
+    kinds = (pa.dictionary(pa.int32(), pa.string()), pa.large_string(), _kind(by_rank))
+    return pa.schema(zip(("query", "doc", "rank" if by_rank else number), kinds, strict=True))
+
+
+def _kind(by_rank: bool) -> pa.DataType:
+    return pa.int64() if by_rank else pa.float64()

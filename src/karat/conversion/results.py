@@ -1,4 +1,4 @@
-"""Write records with any fields, such as results and texts, to JSON, JSON lines, CSV, TSV, Parquet and Feather files.
+"""Write results, which are records with any fields, to JSON, JSON lines, CSV, TSV, Parquet and Feather files.
 
 Records are read once for what a format needs to know about all of them, and once to be written, so that memory stays
 flat.
@@ -8,66 +8,83 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from karat.conversion.targets import Target, write_to
-from karat.errors import KaratError, shown
-from karat.files.names import is_arrow
+from karat.errors import KaratError, list_hint, shown
+from karat.files.input_file import InputFile
+from karat.files.names import Format, is_arrow
 from karat.output.delimited import delimited
 from karat.output.files import write_whole
+from karat.sources.record_files import records_from_frame, records_of_file
+from karat.sources.records import records_from_list
 
-Item = TypeVar("Item")
 Record = Mapping[str, Any]
 Records = Callable[[], Iterable[Record]]
 """records that can be read more than once"""
 
 _AT_ONCE = 1 << 12  # records
+_HINT = 'Each record is an object: {"query": "q1", "truth": [...], "retrieved": [...]}.'
 _JSON_INSTEAD = "Write JSON lines instead."
 
 
-def write_records(records: Records, target: Target) -> None:
-    """Write records."""
+def write_results(source: Any, form: Format | None, target: Target) -> int:
+    """Write results; returns the number of records."""
+    records = partial(_records, source, form)
+    count = sum(1 for _ in records())
+    if not count:
+        raise KaratError("there is nothing to convert", place=source.name if isinstance(source, InputFile) else None)
+    try:
+        _write(records, target)
+    except UnicodeEncodeError as error:
+        what = f"a text contains the lone surrogate {error.object[error.start]!a}, which is not valid Unicode"
+        raise KaratError(what, place=target.path, hint="Remove it from the text.") from None
+    return count
+
+
+def _records(source: Any, form: Format | None) -> Iterable[Record]:
+    """The records of a file, a list or a data frame."""
+    if isinstance(source, InputFile):
+        return (record for _, record in records_of_file(source, form, _HINT))
+    if hasattr(source, "__arrow_c_stream__"):
+        return (record for _, record in records_from_frame(source, "the records"))
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
+        return (record for _, record in records_from_list(source, "the records"))
+    raise KaratError(
+        f"records cannot be read from {shown(source)}", hint=list_hint(source) or "Pass a list of dictionaries."
+    )
+
+
+def _write(records: Records, target: Target) -> None:
     if is_arrow(target.format):
         _write_tables(records, target)
     elif target.format == "jsonl":
         write_to(target, ("".join(f"{_json(each)}\n" for each in some).encode() for some in _batches(records())))
     elif target.format == "json":
-        write_to(target, _enclosed("[", map(_json, records()), "]\n"))
-    elif target.format in ("csv", "tsv"):
-        write_to(target, _delimited(records, "\t" if target.format == "tsv" else ","))
+        write_to(target, _json_list(records()))
     else:
-        raise KaratError("only runs and ground truth can be written as TREC files", place=target.path)
+        write_to(target, _delimited(records, "\t" if target.format == "tsv" else ","))
 
 
-def write_object(members: Iterable[tuple[str, object]], target: Target) -> None:
-    """Write a JSON object, member by member."""
-    write_to(target, _enclosed("{", (f"{_json(name)}: {_json(value)}" for name, value in members), "}\n"))
+def _json_list(records: Iterable[Record]) -> Iterator[bytes]:
+    before = "["
+    for some in _batches(records):
+        yield (before + ",\n".join(map(_json, some))).encode()
+        before = ",\n"
+    yield b"]\n"
 
 
-def write_without_header(rows: Iterable[Sequence[object]], target: Target) -> None:
-    """Write a TSV file without a header and without quotation marks, as in MS MARCO."""
-    write_to(target, ("".join(map(_plain_line, some)).encode() for some in _batches(rows)))
-
-
-def fields_of(records: Records) -> list[str]:
-    """The fields that any record has, in order of first appearance."""
-    return list(dict.fromkeys(chain.from_iterable(records())))
-
-
-def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    iterator = iter(items)
+def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    iterator = iter(records)
     while some := list(islice(iterator, _AT_ONCE)):
         yield some
 
 
-def _enclosed(start: str, texts: Iterable[str], end: str) -> Iterator[bytes]:
-    """Texts with commas between them, one per line, within brackets."""
-    before, iterator = start, iter(texts)
-    while some := list(islice(iterator, _AT_ONCE)):
-        yield (before + ",\n".join(some)).encode()
-        before = ",\n"
-    yield f"{start if before == start else ''}{end}".encode()
+def _fields_of(records: Records) -> list[str]:
+    """The fields that any record has, in order of first appearance."""
+    return list(dict.fromkeys(chain.from_iterable(records())))
 
 
 def _json(value: object) -> str:
@@ -78,7 +95,7 @@ def _json(value: object) -> str:
 
 
 def _delimited(records: Records, delimiter: str) -> Iterator[bytes]:
-    names = fields_of(records)
+    names = _fields_of(records)
     yield delimited(names, [], delimiter).encode()
     for some in _batches(records()):
         rows = [[_cell(record.get(name), name) for name in names] for record in some]
@@ -93,18 +110,10 @@ def _cell(value: object, name: str) -> object:
     return value
 
 
-def _plain_line(row: Sequence[object]) -> str:
-    cells = [str(value) for value in row]
-    if any(mark in cell for cell in cells for mark in "\t\n\r"):
-        what = f"the text of {shown(cells[0])} contains a tab or a line end, which TSV without quotes cannot contain"
-        raise KaratError(what, hint="Write CSV or JSON lines instead.")
-    return "\t".join(cells) + "\n"
-
-
 def _write_tables(records: Records, target: Target) -> None:
     import pyarrow as pa
 
-    names = fields_of(records)
+    names = _fields_of(records)
 
     def tables(schema: pa.Schema | None = None) -> Iterator[pa.Table]:
         for some in _batches(records()):
