@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from numbers import Integral, Real
@@ -16,8 +16,7 @@ import numpy as np
 
 from karat.documents.document import Document
 from karat.documents.ids import identifier
-from karat.errors import KaratError, KaratTypeError, Place, did_you_mean, plural, require, safe_line, shown
-from karat.evaluation.row_alignment import align_rows, check_columns
+from karat.errors import KaratError, KaratTypeError, Parameter, Place, did_you_mean, plural, require, safe_line, shown
 from karat.output.delimited import delimited
 from karat.output.files import write_text
 from karat.scores import Finding, Scores
@@ -45,8 +44,7 @@ class EvaluationRunResult:
     <EvaluationRunResult 'bm25' of 2 rows: MRR=0.7500>
     >>> run.aggregated_report()
     {'metrics': ['MRR'], 'score': [0.75]}
-    >>> swapped = {"question": inputs["question"][::-1]}
-    >>> other = EvaluationRunResult("dense", swapped, {"MRR": {"score": 0.6, "individual_scores": [1.0, 0.2]}})
+    >>> other = EvaluationRunResult("dense", inputs, {"MRR": {"score": 0.6, "individual_scores": [0.2, 1.0]}})
     >>> run.comparative_detailed_report(other)["dense_MRR"]
     [0.2, 1.0]
     """
@@ -54,15 +52,16 @@ class EvaluationRunResult:
     def __init__(
         self, run_name: str, inputs: Mapping[str, Sequence[Any]], results: Mapping[str, Mapping[str, Any]]
     ) -> None:
-        require(isinstance(run_name, str), f"run_name={shown(run_name)} is not a string", 'Use a name such as "bm25".')
-        place = f"run {shown(run_name)}"
+        name = Parameter("run_name", run_name)
+        require(isinstance(run_name, str), [name, " is not a string"], 'Use a name such as "bm25".')
         self.run_name = run_name
+        place = self._place
         self.inputs = _checked_inputs(inputs, place)
         if not isinstance(results, Mapping):
             hint = f'Pass results by metric: {{"MRR": {_RESULT}}}.'
             raise KaratError(f"{shown(results)} is not a mapping of results", place=place, hint=hint)
         self.results = {
-            metric: _checked_result(metric, result, self.inputs, f"{place}, result {shown(metric)}")
+            metric: _checked_result(metric, result, self.inputs, place.inside(f"result {shown(metric)}"))
             for metric, result in results.items()
         }
 
@@ -83,17 +82,12 @@ class EvaluationRunResult:
         keep_columns: Sequence[str] | None = None,
         output_format: Format = "json",
         csv_file: str | os.PathLike[str] | None = None,
-        *,
-        on: Sequence[str] | None = None,
     ) -> Report:
         """The individual scores of both runs, row by row, in columns named `{run_name}_{metric}`.
 
-        Rows are aligned by the values of the inputs, and are in the order of this run.
-
-        - `keep_columns`: input columns to show for each run, as `{run_name}_{column}`. Columns that differ between the
-          runs, and columns that only one run has, are always shown this way.
-        - `on`: the input columns that identify a row; by default all columns with the same values in both runs, except
-          `keep_columns`. Rows with equal values in these columns are paired in order.
+        Both runs have the same rows in the same order: an input with other values in the other run is an error, unless
+        it is one of the `keep_columns`, which are shown for each run as `{run_name}_{column}`. Inputs that only one run
+        has are always shown this way.
         """
         if not isinstance(other, EvaluationRunResult):
             what = f"{shown(other)} is not an EvaluationRunResult"
@@ -103,17 +97,11 @@ class EvaluationRunResult:
             f"both runs are named {shown(self.run_name)}",
             "Give each run its own run_name, which is part of the column names.",
         )
-        kept = check_columns(keep_columns or (), {**self.inputs, **other.inputs}, "keep_columns")
-        aligned = align_rows(self, other, kept, on)
-        mine = [
-            (name if name in aligned.same else f"{self.run_name}_{name}", values)
-            for name, values in self._columns().items()
-        ]
-        theirs = [
-            (f"{other.run_name}_{name}", [values[row] for row in aligned.rows])
-            for name, values in other._columns().items()
-            if name not in aligned.same
-        ]
+        kept = _checked_columns(keep_columns or (), {**self.inputs, **other.inputs}, "keep_columns")
+        same = [name for name in self.inputs if name in other.inputs and name not in kept]
+        self._check_rows(other, same or [name for name in self.inputs if name in other.inputs])
+        mine = [(name if name in same else f"{self.run_name}_{name}", each) for name, each in self._columns().items()]
+        theirs = [(f"{other.run_name}_{name}", each) for name, each in other._columns().items() if name not in same]
         return _report(_unique_columns([*mine, *theirs]), output_format, csv_file)
 
     def scores(self, query: str | None = None) -> Scores:
@@ -135,6 +123,29 @@ class EvaluationRunResult:
         texts = ", ".join(f"{metric}={'null' if _is_null(score) else f'{score:.4f}'}" for metric, score in scores)
         return safe_line(f"<EvaluationRunResult {shown(self.run_name)} of {rows}: {texts or 'no metrics'}>")
 
+    @property
+    def _place(self) -> Place:
+        return Place(f"run {shown(self.run_name)}")
+
+    def _check_rows(self, other: EvaluationRunResult, columns: Sequence[str]) -> None:
+        """Raise an error unless both runs have the same rows, judging by these columns."""
+        rows = plural(_row_count(other.inputs), "row")
+        hint = f"Run {shown(other.run_name)} has {rows}. Compare runs of the same rows, in the same order."
+        require(
+            _row_count(self.inputs) == _row_count(other.inputs), "the runs differ in length", hint, place=self._place
+        )
+        hint = "Give both runs an input that identifies a row."
+        require(columns, f"no input is also one of run {shown(other.run_name)}", hint, place=self._place)
+        for name in columns:
+            for row, (mine, theirs) in enumerate(zip(self.inputs[name], other.inputs[name], strict=True)):
+                if not _is_equal(mine, theirs):
+                    raise KaratError(
+                        f"{shown(mine, 40)} is {shown(theirs, 40)} in run {shown(other.run_name)}",
+                        place=self._place._replace(row=row, column=name),
+                        hint="Put the rows of both runs in the same order. To show an input that differs for both runs,"
+                        " list it in keep_columns.",
+                    )
+
     def _columns(self) -> Columns:
         inputs = {name: list(values) for name, values in self.inputs.items()}
         return inputs | {metric: list(result["individual_scores"]) for metric, result in self.results.items()}
@@ -144,9 +155,9 @@ class EvaluationRunResult:
             texts = (column for column in self.inputs.values() if all(isinstance(value, str) for value in column))
             unique = (column for column in texts if len(set(column)) == len(column))
             return tuple(next(unique, map(str, range(_row_count(self.inputs)))))
-        (name,) = check_columns([query], self.inputs, "query")
-        place = f"run {shown(self.run_name)}, input {shown(name)}"
-        ids = tuple(identifier(value, f"{place}, row {row}") for row, value in enumerate(self.inputs[name]))
+        (name,) = _checked_columns([query], self.inputs, "query")
+        place = self._place._replace(column=name)
+        ids = tuple(identifier(value, place._replace(row=row)) for row, value in enumerate(self.inputs[name]))
         repeated = next((each for each, count in Counter(ids).items() if count > 1), None)
         if repeated is not None:
             hint = "Name a column with a different value in each row, or omit query."
@@ -154,7 +165,7 @@ class EvaluationRunResult:
         return ids
 
 
-def _checked_inputs(inputs: Mapping[str, Sequence[Any]], place: Place | str) -> Columns:
+def _checked_inputs(inputs: Mapping[str, Sequence[Any]], place: Place) -> Columns:
     hint = 'Pass one list per column, with a value for each row: {"question": [...]}.'
     error = partial(KaratError, place=place, hint=hint)
     if not isinstance(inputs, Mapping):
@@ -171,7 +182,7 @@ def _checked_inputs(inputs: Mapping[str, Sequence[Any]], place: Place | str) -> 
     return {name: list(values) for name, values in inputs.items()}
 
 
-def _checked_result(metric: str, result: Mapping[str, Any], inputs: Columns, place: Place | str) -> dict[str, Any]:
+def _checked_result(metric: str, result: Mapping[str, Any], inputs: Columns, place: Place) -> dict[str, Any]:
     require(isinstance(metric, str), "the name of the metric is not a string", "Use a string.", place=place)
     require(metric not in inputs, "an input has the same name", "Rename the metric.", place=place)
     if not isinstance(result, Mapping):
@@ -187,7 +198,7 @@ def _checked_result(metric: str, result: Mapping[str, Any], inputs: Columns, pla
     return {**result, "score": _plain([score])[0], "individual_scores": scores}
 
 
-def _checked_scores(scores: Any, rows: int, place: Place | str) -> list[float | None]:
+def _checked_scores(scores: Any, rows: int, place: Place) -> list[float | None]:
     error = partial(
         KaratError, place=place, hint="Pass one score per row, and None for a row that could not be judged."
     )
@@ -201,6 +212,27 @@ def _checked_scores(scores: Any, rows: int, place: Place | str) -> list[float | 
         if score is not None and not _is_number(score):
             raise error(f"individual_scores[{row}] is {shown(score)}, which is not a finite number")
     return _plain(scores)
+
+
+def _checked_columns(columns: Iterable[str], known: Collection[str], option: str) -> tuple[str, ...]:
+    """The columns of an option, or an error if one of them is unknown."""
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise KaratError([Parameter(option, columns), " is not a list of columns"], hint=f"Write {option}=[...].")
+    names = tuple(columns)
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            hint = f"{did_you_mean(name, known)} Choose from {', '.join(known)}.".strip()
+            raise KaratError([Parameter(option), f": unknown input column {shown(name)}"], hint=hint)
+    return names
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    """Whether two inputs are the same: NaN is the same as NaN, and arrays are compared by their values."""
+    try:
+        is_equal = one is other or bool(one == other) or bool(one != one and other != other)
+    except Exception:  # arrays have no single truth value, and an object may do anything
+        is_equal = False
+    return is_equal or _cell(one) == _cell(other)
 
 
 def _is_list(value: object) -> bool:
@@ -265,7 +297,7 @@ def _report(columns: Columns, output_format: Format, csv_file: str | os.PathLike
         hint = f"{did_you_mean(output_format, get_args(Format))} Choose json, csv or df.".strip()
         raise KaratError(f"unknown output_format {shown(output_format)}", hint=hint)
     if not isinstance(csv_file, str | os.PathLike) or not os.fspath(csv_file):
-        raise KaratError(f"csv_file={shown(csv_file)} is not a path", hint='Pass csv_file="report.csv".')
+        raise KaratError([Parameter("csv_file", csv_file), " is not a path"], hint='Pass csv_file="report.csv".')
     text = delimited(list(columns), zip(*(map(_cell, values) for values in columns.values()), strict=True), ",")
     write_text(text, csv_file)
     return f"Data successfully written to {csv_file}"
