@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator
 from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, BinaryIO
 
-from karat.errors import KaratError, Place
+from karat.errors import KaratError
 from karat.files.kinds import compression_of
 from karat.threads import ahead
 
@@ -53,12 +53,12 @@ def decompressed(file: BufferedReader, name: str) -> BufferedReader:
     return stream
 
 
-def check_expansion(expanded: int, size: int, kind: str, place: Place | str, otherwise: str) -> None:
+def check_expansion(expanded: int, size: int, kind: str, name: str, otherwise: str) -> None:
     """Reject data that takes much more space when it is decompressed."""
     if expanded > _EXPANSION_CHECKED_FROM and expanded > MOST_EXPANSION * size:
         what = f"the {kind} data expands to more than {MOST_EXPANSION} times its size"
         hint = f"The file is damaged, or made to fill the memory. {otherwise}"
-        raise KaratError(what, place=place, hint=hint)
+        raise KaratError(what, place=name, hint=hint)
 
 
 def _compressed_twice(inner: str, outer: str, name: str) -> KaratError:

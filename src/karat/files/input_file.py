@@ -145,7 +145,7 @@ class InputFile:
                 if length > LONGEST_RECORD:
                     raise KaratError(
                         f"the line is longer than {_size(LONGEST_RECORD)}",
-                        place=f"{self.name}:{number}",
+                        place=Place(self.name, line=number),
                         hint="JSON lines have one object per line.",
                     )
                 if progress:
@@ -280,22 +280,22 @@ class InputFile:
     def _line_too_long(self, offset: int) -> KaratError:
         return KaratError(
             f"the line is longer than {_size(LONGEST_LINE)}",
-            place=f"{self.name}:{self.lines_before(offset) + 1}",
+            place=Place(self.name, line=self.lines_before(offset) + 1),
             hint="Ground truth and runs have short lines: a query, a document and a number.",
         )
 
     def _query_too_large(self, offset: int) -> KaratError:
         return KaratError(
             f"the lines of one query take more than {_size(LARGEST_QUERY)}",
-            place=f"{self.name}:{self.lines_before(offset) + 1}",
+            place=Place(self.name, line=self.lines_before(offset) + 1),
             hint="Is the first column the query? The lines of a query are read into memory together.",
         )
 
 
-def too_large(place: Place | str) -> KaratError:
+def too_large(name: str) -> KaratError:
     """The error for a file that is not read in parts."""
     what = f"the file is larger than {_size(LARGEST_DOCUMENT)}, too large to be read as a whole"
-    return KaratError(what, place=place, hint="Split it into several files.")
+    return KaratError(what, place=name, hint="Split it into several files.")
 
 
 def _size(limit: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from karat.errors import KaratError, Place
+from karat.errors import KaratError
 from karat.files.names import COMPRESSIONS, IN_PROSE, ArrowFormat, format_of_name, is_arrow
 
 PEEK = 4096  # bytes
@@ -59,16 +59,14 @@ _PICKLES = tuple(b"\x80" + bytes([protocol]) for protocol in range(2, 6))
 _TAR_AT = 257
 
 
-def check_is_text(
-    start: bytes, place: Place | str, wanted: str = "text in UTF-8 is read here, plain or compressed"
-) -> None:
+def check_is_text(start: bytes, name: str, wanted: str = "text in UTF-8 is read here, plain or compressed") -> None:
     """Reject a binary file, or a text of the wrong kind, such as an HTML page, judging by its first bytes.
 
     `wanted` says what is read.
     """
     kind, hint = _recognized(start)
     if kind:
-        raise KaratError(f"this file is {kind}; {wanted}", place=place, hint=hint)
+        raise KaratError(f"this file is {kind}; {wanted}", place=name, hint=hint)
 
 
 def check_name(start: bytes, name: str, *, is_compressed: bool) -> None:

@@ -10,8 +10,7 @@ from karat.arguments import is_remote
 from karat.errors import KaratError, enumeration
 from karat.files.input_file import InputFile
 from karat.files.names import ArrowFormat, format_of_name, is_arrow
-from karat.files.remote import RemotePath
-from karat.files.remote_folders import is_hidden, remote_files
+from karat.files.remote import RemotePath, is_hidden, remote_files
 
 DESCRIPTION = "_karat.json"
 METADATA = b"karat"  # in the schema of a Parquet file of saved scores

@@ -1,11 +1,12 @@
-"""Read remote files, such as `s3://bucket/key`, through Arrow's file systems."""
+"""Read remote files, such as `s3://bucket/key`, and those of a remote folder or pattern, by Arrow's file systems."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from io import BufferedReader
 from typing import Any
@@ -20,6 +21,7 @@ _OTHER_SPELLINGS = {"s3a": "s3", "s3n": "s3"}  # of Hadoop and Spark
 _URI = re.compile(r"([\w+.-]+)://([^/@]*@)?(.*?)(\?\w+=[^&?*]*(?:&\w+=[^&?*]*)*)?", re.DOTALL)
 _S3_OPTIONS = ("region", "scheme", "endpoint_override")
 NO_SUCH_FILE = "no such file"
+NAME_FILES = "Name a file, a folder of files, or a pattern such as runs/*.trec."
 _BUFFER = 256 << 10
 # An unreachable server is an error after seconds, not minutes.
 _CONNECT_SECONDS, _REQUEST_SECONDS, _ATTEMPTS = 5, 30, 3
@@ -126,6 +128,56 @@ def local_path(path: str) -> str:
     what, hint = "this file is on another computer", "A local file has three slashes, as in file:///data/run.trec."
     require(host in ("", "localhost") and slash, what, hint, place=path)
     return unquote(f"/{rest}")
+
+
+def remote_files(uri: str) -> list[str]:
+    """The remote files of a folder, which ends with a slash, or of a pattern; any other file is itself."""
+    remote = RemotePath.of(uri)
+    if not is_pattern(remote.path) and not remote.path.endswith("/"):
+        return [uri]
+    try:
+        files = sorted(set(_matches(remote)))
+    except OSError as error:
+        raise remote.error(error) from None
+    what = "no file matches this pattern" if is_pattern(remote.path) else "this folder has no files"
+    require(files, what, NAME_FILES, place=remote.name)
+    return [remote.with_path(file) for file in files]
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path has characters of a pattern."""
+    return any(character in path for character in "*?[")
+
+
+def is_hidden(name: str, pattern: str = "*") -> bool:
+    """Whether a file is left out because of its name, unless the pattern begins in the same way."""
+    return name.startswith((".", "_")) and not pattern.startswith(name[0])
+
+
+def _matches(remote: RemotePath) -> Iterator[str]:
+    """The paths of the files that match a pattern, found folder by folder."""
+    from pyarrow.fs import FileSelector, FileType
+
+    system, path = remote.system()
+    before = remote.path.removesuffix(path)  # the host, if the path is one on it
+    parts = path.rstrip("/").split("/") + ([] if is_pattern(path) else ["*"])
+    first = next(at for at, part in enumerate(parts) if is_pattern(part))
+    require(first > 0, "the name of a bucket cannot be a pattern", "Name the bucket.", place=remote.name)
+    folders = ["/".join(parts[:first])]
+    for at in range(first, len(parts)):
+        entries = [
+            entry
+            for folder in folders
+            for entry in system.get_file_info(FileSelector(folder, allow_not_found=True))
+            if fnmatchcase(entry.base_name, parts[at]) and not is_hidden(entry.base_name, parts[at])
+        ]
+        folders = [entry.path for entry in entries if entry.type == FileType.Directory]
+        if at == len(parts) - 1:
+            yield from (
+                before + entry.path
+                for entry in entries
+                if entry.type == FileType.File and (entry.size or not entry.base_name.startswith("part-"))
+            )
 
 
 _S3_ENVIRONMENT = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE")

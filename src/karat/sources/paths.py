@@ -9,8 +9,7 @@ from karat.arguments import is_remote
 from karat.errors import KaratError, require
 from karat.files.names import format_of_name, is_arrow
 from karat.files.part_files import DESCRIPTION
-from karat.files.remote import RemotePath, local_path
-from karat.files.remote_folders import NAME_FILES, is_hidden, is_pattern, remote_files
+from karat.files.remote import NAME_FILES, RemotePath, is_hidden, is_pattern, local_path, remote_files
 from karat.sources.beir import is_data_set
 
 
