@@ -143,21 +143,15 @@ def unreplaced_rows(labels: LabelColumns, rows: Ints, stale: Bools) -> Ints:
     return kept
 
 
-def counting_labels(records: VerdictRecords, stale: Bools) -> Ints:
-    """For each label of verdict files, the row of the one that counts of those with its key; `stale` are all labels."""
-    labels, rows = records.labels, np.arange(len(records.labels))
-    keys = joint_codes(key_codes(labels, rows), labels.system.codes)
-    return counting_rows(keys, labels.have_failed(rows), stale)
-
-
 def label_status(records: VerdictRecords) -> list[Status]:
     """For each label, whether it counts, was replaced by another one, or is about another text than the files have now.
 
     A failure was also replaced if the same call was answered later, which may have given a list, such as the nuggets
     of a question. A label about an item that was removed is stale.
     """
-    labels, stale = records.labels, stale_labels(records)
-    counting, rows = counting_labels(records, stale), np.arange(len(labels))
+    labels, stale, rows = records.labels, stale_labels(records), np.arange(len(records.labels))
+    keys = joint_codes(key_codes(labels, rows), labels.system.codes)
+    counting = counting_rows(keys, labels.have_failed(rows), stale)
     is_answered = labels.call.where(answered_calls(records.calls).__contains__)
     replaced = (counting > rows) | (labels.have_failed(rows) & (is_answered | (counting != rows)))
     names: tuple[Status, ...] = ("counts", "stale", "replaced")

@@ -31,7 +31,7 @@ _SAVE_AS_UTF8 = 'In Excel, save it as "CSV UTF-8 (Comma delimited)".'
 class SheetError(KaratError):
     """The errors of a sheet: their `number`, and the first twenty of them."""
 
-    def __init__(self, errors: Sequence[KaratError], place: Place | str) -> None:
+    def __init__(self, errors: Sequence[KaratError], place: str) -> None:
         self.errors, self.number = tuple(errors[:_MOST_ERRORS]), len(errors)
         more = f" {plural(self.number - 1, 'other error')} in this sheet." if self.number > 1 else ""
         super().__init__(errors[0].what, place=errors[0].place or place, hint=f"{errors[0].hint or ''}{more}".strip())
@@ -73,7 +73,7 @@ def read_filled_sheet(source: Any, by: str = "human") -> FilledSheet:
         try:
             read_verdict_records(records)  # what cannot be read must not be written
         except KaratError as error:
-            raise KaratError(error.what, place=file.name, hint=error.hint) from None
+            raise error.but(place=file.name) from None
     if not is_utf8:
         reader.sheet.notes.append(f"{file.name} is not UTF-8, so it was read as Windows-1252")
     return reader.sheet
@@ -110,33 +110,33 @@ class _SheetReader:
     def __init__(self, sheet: FilledSheet, by: str, is_utf8: bool) -> None:
         self.sheet, self.by, self.is_utf8 = sheet, by, is_utf8
         self.errors: list[KaratError] = []
-        self.places: dict[int, str] = {}
-        """where each row of the sheet is, by its number"""
+        self.numbers: dict[int, int] = {}
+        """the number that a spreadsheet gives each row of the sheet, by its own number"""
         self.sheet_id: tuple[str, int] | None = None
         """the name of the sheet, and how many rows it has"""
 
     def read(self, text: str) -> None:
         lost_characters = False
-        for place, cells in self._rows(text):
+        for number, cells in self._rows(text):
             try:
-                self._read_row(place, cells)
+                self._read_row(number, cells)
             except KaratError as error:
                 if isinstance(error, _ChangedTextError) and not self.is_utf8:
                     lost_characters = True
                 else:
-                    self.errors.append(KaratError(error.what, place=f"{self.sheet.name}, {place}", hint=error.hint))
+                    self.errors.append(error.but(place=self._place(number)))
         if lost_characters:
             what = "characters were lost when the sheet was saved as Windows-1252"
             self.errors.insert(0, KaratError(what, place=self.sheet.name, hint=_SAVE_AS_UTF8))
-        if not self.places and not self.errors:
+        if not self.numbers and not self.errors:
             raise KaratError("the sheet has no rows", place=self.sheet.name, hint=_AS_WRITTEN)
-        if self.sheet_id is not None and (number := self.sheet_id[1] - len(self.places)) > 0:
-            rows = (str(row) for row in range(1, self.sheet_id[1] + 1) if row not in self.places)
+        if self.sheet_id is not None and (number := self.sheet_id[1] - len(self.numbers)) > 0:
+            rows = (str(row) for row in range(1, self.sheet_id[1] + 1) if row not in self.numbers)
             what = f"{plural(number, 'row')} of {self.sheet_id[1]:,} not found: {first_few(list(islice(rows, 4)))}"
             hint = "Keep all rows; one without a label is not labelled yet."
             self.errors.append(KaratError(what, place=self.sheet.name, hint=hint))
 
-    def _rows(self, text: str) -> Iterator[tuple[str, dict[str, str]]]:
+    def _rows(self, text: str) -> Iterator[tuple[int, dict[str, str]]]:
         """The cells of each row by column, with the number that a spreadsheet gives the row."""
         separator = max(SEPARATORS, key=lambda each: len({*_first_row(text, each)} & {*COLUMNS}))
         reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -151,11 +151,11 @@ class _SheetReader:
                 elif any(map(str.strip, cells[len(header) :])):
                     what = f"{plural(len(cells), 'column')}, but the header has {len(header)}"
                     hint = "Put a cell that contains a separator in quotation marks."
-                    self.errors.append(KaratError(what, place=f"{self.sheet.name}, row {number}", hint=hint))
+                    self.errors.append(KaratError(what, place=self._place(number), hint=hint))
                 else:
-                    yield f"row {number}", dict(zip(header, [*cells, *[""] * len(header)], strict=False))
+                    yield number, dict(zip(header, [*cells, *[""] * len(header)], strict=False))
         except csv.Error as error:
-            raise row_error(error, separator, f"{self.sheet.name}, row {number + 1}", _AS_WRITTEN) from None
+            raise row_error(error, separator, self._place(number + 1), _AS_WRITTEN) from None
 
     def _header(self, cells: Sequence[str]) -> list[str]:
         names = [cell.strip().lower() for cell in cells]
@@ -174,7 +174,10 @@ class _SheetReader:
             self.sheet.notes.append(f"{self.sheet.name}: {plural(len(others), 'other column')} ignored ({listed})")
         return names
 
-    def _read_row(self, place: Place | str, cells: Mapping[str, str]) -> None:
+    def _place(self, number: int) -> Place:
+        return Place(self.sheet.name).inside(f"row {number}")  # which a spreadsheet counts from 1
+
+    def _read_row(self, at: int, cells: Mapping[str, str]) -> None:
         number = _ROW.match(cells.get("row", ""))
         try:
             record = _record(cells["record"])
@@ -183,14 +186,14 @@ class _SheetReader:
             if sheet_id != self.sheet_id:
                 what = "this row is from another sheet than the first one"
                 raise KaratError(what, hint="Import each sheet from its own file.")
-            if row in self.places:
-                what = f"this row is the same as {self.places[row]}: both are row {row} of the sheet"
+            if row in self.numbers:
+                what = f"this row is the same as row {self.numbers[row]}: both are row {row} of the sheet"
                 raise KaratError(what, hint="Keep one of them.")
-            self.places[row] = str(place)
+            self.numbers[row] = at
             self._read_label(record, cells)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if number and len(number[1]) < 9:
-                self.places.setdefault(int(number[1]), str(place))
+                self.numbers.setdefault(int(number[1]), at)
             if isinstance(error, KaratError):
                 raise
             raise KaratError("the cell in the column record was changed", hint=_AS_WRITTEN) from None

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from karat.errors import KaratError, plural
-from karat.judged import distinct
-from karat.labels.counting import LabelKey, counting_labels, label_key, label_keys
-from karat.labels.evaluated_items import stale_labels
+from karat.labels.counting import LabelKey, label_key, label_keys, label_status
 from karat.labels.filled_sheets import FilledSheet
 from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.records import FILE_LINE, Item, record_line
@@ -99,11 +99,12 @@ def _is_of_changed_answer(item: Item, changed: Set[tuple[str, str | None, str]])
 
 
 def _labels(known: VerdictRecords) -> dict[LabelKey, tuple[object, ...]]:
-    """What the labels of a file say that count, or would if their texts had not changed."""
-    labels, counting = known.labels, distinct(counting_labels(known, stale_labels(known)))
+    """What the labels of a file say that were not replaced."""
+    labels, status = known.labels, label_status(known)
+    rows = np.array([row for row, each in enumerate(status) if each != "replaced"], np.int64)
     columns = (labels.label, labels.why, labels.digest, labels.against_digest)
-    keys = label_keys(labels, counting)
-    return {key: tuple(column[row] for column in columns) for key, row in zip(keys, counting.tolist(), strict=True)}
+    values = (tuple(column[row] for column in columns) for row in rows.tolist())
+    return dict(zip(label_keys(labels, rows), values, strict=True))
 
 
 def _value(verdict: dict[str, Any]) -> tuple[object, ...]:
