@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from karat.errors import enumeration, plural
-from karat.labels.counting import Subject
+from karat.labels.counting import SubjectKey
 from karat.labels.tasks import Task
 from karat.labels.votes import ChosenLabels
 from karat.output.tables import Cell, Table, TabularParts, note_line
@@ -152,7 +152,7 @@ def agreement_by_task(
     by: str, people: ChosenLabels, model: ChosenLabels, tasks: Mapping[str, Task], *, of_documents: bool
 ) -> list[TaskAgreement]:
     """The agreement of a model with people on each task about which both gave labels of the same subjects."""
-    common: dict[str, list[Subject]] = {}
+    common: dict[str, list[SubjectKey]] = {}
     for subject in model.labels:
         if subject in people.labels:
             common.setdefault(subject.task, []).append(subject)

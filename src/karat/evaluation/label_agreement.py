@@ -14,7 +14,7 @@ from karat.errors import KaratError, plural, require, shown
 from karat.evaluation import evaluate_runs
 from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
 from karat.evaluation.verdicts import evaluate_verdicts
-from karat.labels.counting import Status, Subject, is_person, label_status
+from karat.labels.counting import Status, SubjectKey, is_person, label_status
 from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.tasks import BUILT_IN
 from karat.labels.votes import ChosenLabels, chosen_labels
@@ -139,7 +139,7 @@ class _Judges:
         return chosen_labels(self._records, authors, self._status, of_documents=of_documents)
 
 
-def _grades(truth: Truth, subjects: Sequence[Subject]) -> dict[Subject, str]:
+def _grades(truth: Truth, subjects: Sequence[SubjectKey]) -> dict[SubjectKey, str]:
     """The grades of documents in the ground truth, as labels."""
     by_query: dict[str, dict[str, int]] = {}
     found = {}

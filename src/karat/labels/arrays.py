@@ -211,7 +211,7 @@ class VerdictArrays:
         return np.asarray(stale & np.isin(columns.item, single), bool)
 
     def _subject(self, columns: _LabelPositions) -> Ints:
-        """A number for what each label is about, as in `counting.Subject`."""
+        """A number for what each label is about, as in `counting.SubjectKey`."""
         items = len(self.items.item) + 1
         about = (columns.task * len(AGAINST) + columns.against) * items + columns.item
         return about * items + columns.passage + 1

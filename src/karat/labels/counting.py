@@ -25,7 +25,7 @@ from karat.labels.reading import VerdictRecords
 Status = Literal["counts", "replaced", "stale"]
 
 
-class Subject(NamedTuple):
+class SubjectKey(NamedTuple):
     """What a label is about. Only labels of support are compared with something that is not always the same."""
 
     query: str
@@ -38,7 +38,7 @@ class Subject(NamedTuple):
 class LabelKey(NamedTuple):
     """What a label is about and who gave it: of labels with the same key, one counts."""
 
-    subject: Subject
+    subject: SubjectKey
     by: str
     sample: int
     """of a model; people have no samples"""
@@ -69,12 +69,12 @@ def choose_authors(counts: Mapping[str, int], by: str | None, place: str) -> tup
     raise KaratError("the labels are by several authors", place=place, hint=hint)
 
 
-def subjects_of(labels: LabelColumns, rows: Ints | None = None) -> Iterator[Subject]:
+def subjects_of(labels: LabelColumns, rows: Ints | None = None) -> Iterator[SubjectKey]:
     """What each label, or each of some rows, is about."""
     columns = (labels.query, labels.system, labels.task, labels.item, labels.against)
     taken = columns if rows is None else [column.take(rows) for column in columns]
     for query, system, task, item, against in zip(*taken, strict=True):
-        yield Subject(query, system, task, item, against if task == "support" else None)
+        yield SubjectKey(query, system, task, item, against if task == "support" else None)
 
 
 def label_keys(labels: LabelColumns, rows: Ints) -> Iterator[LabelKey]:
@@ -95,7 +95,7 @@ def label_key(record: Mapping[str, Any]) -> LabelKey:
         against = tuple(sorted({*map(str, against)}))
     by = str(record.get("by") or UNNAMED_AUTHOR)
     name = None if system is None else str(system)
-    subject = Subject(str(query), name, str(task), str(item), against if task == "support" else None)
+    subject = SubjectKey(str(query), name, str(task), str(item), against if task == "support" else None)
     return LabelKey(subject, by, 0 if is_person(by) else int(record.get("sample") or 0))
 
 

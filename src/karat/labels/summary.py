@@ -12,7 +12,7 @@ import numpy as np
 
 from karat.errors import plural
 from karat.labels.calls import ModelCalls, count_calls
-from karat.labels.counting import Subject, label_status, subjects_of
+from karat.labels.counting import SubjectKey, label_status, subjects_of
 from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
 from karat.labels.votes import most_frequent
@@ -162,8 +162,8 @@ def _compare_authors(records: VerdictRecords, rows: Sequence[int]) -> tuple[list
     labels = records.labels
     if len(set(labels.by)) < 2:
         return [], []
-    given: dict[Subject, dict[str, list[str]]] = {}
-    first: dict[Subject, int] = {}
+    given: dict[SubjectKey, dict[str, list[str]]] = {}
+    first: dict[SubjectKey, int] = {}
     for row, subject in zip(rows, subjects_of(labels, np.array(rows, np.int64)), strict=True):
         if (label := labels.label[row]) is not None:
             first.setdefault(subject, row)

@@ -17,7 +17,7 @@ from karat.judged import Bools, Floats, Ints
 from karat.labels.categorical import joint_codes
 from karat.labels.counting import (
     Status,
-    Subject,
+    SubjectKey,
     choose_authors,
     is_person,
     label_status,
@@ -100,10 +100,10 @@ def votes_on_nothing(labels: LabelColumns, rows: Ints, stale: Bools) -> dict[Ite
 class ChosenLabels(NamedTuple):
     """One label for each subject; and the subjects that have none, because of what."""
 
-    labels: Mapping[Subject, str]
-    failed: Set[Subject] = frozenset()
-    stale: Set[Subject] = frozenset()
-    tied: Set[Subject] = frozenset()
+    labels: Mapping[SubjectKey, str]
+    failed: Set[SubjectKey] = frozenset()
+    stale: Set[SubjectKey] = frozenset()
+    tied: Set[SubjectKey] = frozenset()
     """subjects about which people are divided"""
 
     @property
@@ -128,7 +128,7 @@ def chosen_labels(
     middle one on the scale counts, or the lower one of two.
     """
     labels, people = records.labels, all(map(is_person, authors))
-    given: dict[Subject, list[str]] = {}
+    given: dict[SubjectKey, list[str]] = {}
     failed, stale = set(), set()
     rows = np.flatnonzero(labels.by.where(authors.__contains__) & (records.about_documents() == of_documents))
     for row, subject in zip(rows.tolist(), subjects_of(labels, rows), strict=True):
@@ -140,7 +140,7 @@ def chosen_labels(
             given.setdefault(subject, []).append(label)
         elif labels.state[row] == "failed":
             failed.add(subject)
-    chosen: dict[Subject, str] = {}
+    chosen: dict[SubjectKey, str] = {}
     for subject, votes in given.items():
         scale = records.tasks[subject.task].scale
         label = most_frequent(votes) if people else median_low((scale[label], label) for label in votes)[1]
