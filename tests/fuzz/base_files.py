@@ -51,9 +51,6 @@ _QUERIES = [
 ]
 _PAIRS = [{"qid": "q1", "docno": "d1", "score": 2.1}, {"qid": "q1", "docno": "d9", "score": 1},
           {"qid": "q2", "docno": 4, "score": 3e-1}]  # fmt: skip
-_RANK_EVAL = {"requests": [{"id": "q1", "request": {}, "ratings": [{"_index": "i", "_id": "d1", "rating": 2}]}]}
-_RANKED = {"metric_score": 0.5, "failures": {"q3": {}}, "details": {"q1": {"unrated_docs": [], "hits": [
-    {"hit": {"_index": "i", "_id": "d1", "_score": 1.5}, "rating": 2}]}}}  # fmt: skip
 _GOLD = {"q1": "soft", "q2": ["heat", "a flame"], "q3": "Straße 5"}
 _PREDICTED = {"q1": "very soft", "q2": None, "q3": "strasse 5"}
 _SQUAD = {"data": [{"title": "t", "paragraphs": [{"context": "c", "qas": [
@@ -159,7 +156,7 @@ _INPUTS = (
         "evaluate truth.qrels FILE", "evaluate truth.csv FILE other.trec", "diff truth.tsv other.trec FILE",
         "evaluate truth.qrels FILE --duplicates first --ties input", "gate truth.csv FILE --min AP=0.9",
     )) for kind in ("csv", "tsv")),
-    *(Input(f"run.{kind}", _RUN_COMMANDS) for kind in ("parquet", "feather", "arrows", "cbor")),
+    *(Input(f"run.{kind}", _RUN_COMMANDS) for kind in ("parquet", "feather", "arrows")),
     Input("encoded.feather", _RUN_COMMANDS),
     Input("lists.parquet", _RUN_COMMANDS),
     Input("truth.parquet", ("evaluate FILE run.trec", "evaluate FILE run.parquet --per-query")),
@@ -179,8 +176,7 @@ _INPUTS = (
     )),
     Input("spans.jsonl", ("evaluate FILE -m SpanRecall -m SpanIoU@2", "gate FILE --min SpanRecall=0.5")),
     *(Input(name, ("evaluate truth.qrels FILE", "evaluate FILE run.trec", "compare truth.qrels FILE other.trec"))
-      for name in ("mapping.json", "lists.json", "pairs.json", "queries.jsonl", "pairs.jsonl", "ranked.json")),
-    Input("rank_eval.json", ("evaluate FILE run.trec", "evaluate FILE ranked.json")),
+      for name in ("mapping.json", "lists.json", "pairs.json", "queries.jsonl", "pairs.jsonl")),
     Input("gold.json", _ANSWERS_COMMANDS), Input("squad.json", _ANSWERS_COMMANDS), Input("gold.csv", _ANSWERS_COMMANDS),
     Input("answers.jsonl", _ANSWERS_COMMANDS), Input("predicted.tsv", _ANSWERS_COMMANDS),
     *(Input(f"scores.{kind}", _SCORES_COMMANDS) for kind in ("json", "csv", "parquet")),
@@ -216,7 +212,7 @@ def base_files() -> Mapping[str, bytes]:
                                {"query": "q2", "truth": [["d1", 1, 2]], "retrieved": []}]),
         "mapping.json": json.dumps({"q1": {"d1": 2, "d2": 0.5}, "q2": {"d4": 1}}), "pairs.json": json.dumps(_PAIRS),
         "lists.json": json.dumps({"q1": ["d1", "d2"], "q2": []}), "queries.jsonl": _lines(_QUERIES),
-        "pairs.jsonl": _lines(_PAIRS), "rank_eval.json": json.dumps(_RANK_EVAL), "ranked.json": json.dumps(_RANKED),
+        "pairs.jsonl": _lines(_PAIRS),
         "gold.json": json.dumps(_GOLD), "predicted.json": json.dumps(_PREDICTED), "squad.json": json.dumps(_SQUAD),
         "gold.csv": 'query,gold_answers,answer\nq1,soft,"very, soft"\nq2,heat,\nq3,"a ""b""",b\n',
         "predicted.tsv": "query\tanswer\nq1\tsoft\nq2\theat\nq3\tx\n", "answers.jsonl": _lines(_RESULTS),
@@ -263,7 +259,6 @@ def files_in(folder: Path) -> set[str]:
 
 def _write_tables(folder: Path) -> None:
     """The ground truth and the run in Parquet and Arrow files."""
-    import cbor2
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.feather as feather
@@ -281,8 +276,6 @@ def _write_tables(folder: Path) -> None:
     feather.write_feather(run, folder / "run.feather", compression="lz4")
     encoded = {name: pc.run_end_encode(run[name].cast(pa.string()).combine_chunks()) for name in ("qid", "docno")}
     feather.write_feather(pa.table({**encoded, "score": run["score"].dictionary_encode()}), folder / "encoded.feather")
-    scores = {"q1": {"d1": 3.5, "d9": 2.0}, "q2": {"d4": 0.1, "é": 1}}
-    (folder / "run.cbor").write_bytes(cbor2.dumps(scores))
     (folder / "parts").mkdir()
     for at, rows in enumerate((run.slice(0, 4), run.slice(4))):
         pq.write_table(rows, folder / f"parts/part-{at}.parquet")

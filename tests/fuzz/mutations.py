@@ -40,7 +40,7 @@ def damaged(content: bytes, kind: str, random: Random) -> bytes:
     """The content of a file with one to four changes that suit its kind."""
     if kind == "parquet" and random.random() < 0.6:
         content = _changed_table(content, random)
-    text_like = kind not in ("parquet", "feather", "arrows", "cbor")
+    text_like = kind not in ("parquet", "feather", "arrows")
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         change = random.choice(
             (change_tokens, change_tokens, change_lines, change_bytes) if text_like else (change_bytes,)

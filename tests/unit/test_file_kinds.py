@@ -51,6 +51,10 @@ def database() -> bytes:
 BINARY: dict[str, bytes] = {
     "a ZIP archive": zipped("truth.qrels"),
     "an Excel workbook": zipped("xl/workbook.xml"),
+    # As ranx saves Run({"q1": {"d1": 2.5, "d2": 1.0}, "q2": {"é": 0.5}}), decompressed.
+    "CBOR, as ranx saves runs": bytes.fromhex(
+        "a2627131a2626431fb4004000000000000626432fb3ff0000000000000627132a162c3a9fb3fe0000000000000"
+    ),
     "compressed with compress": b"\x1f\x9d" + bytes(20),
     "compressed in the legacy format of lz4": b"\x02\x21\x4c\x18" + bytes(20),
     "compressed in the legacy format of xz": lzma.compress(QRELS, lzma.FORMAT_ALONE),

@@ -107,10 +107,6 @@ TRUTHS = {
     "lines of graded documents": ("jsonl", [
         {"query": q, "documents": [{"docno": d, "relevance": g} for d, g in docs.items()]} for q, docs in TRUTH.items()
     ]),
-    "Elasticsearch's request": ("json", {"metric": {"precision": {}}, "requests": [
-        {"id": q, "request": {"query": {}}, "ratings": [
-            {"_index": "wiki", "_id": d, "rating": g} for d, g in docs.items()]}
-        for q, docs in TRUTH.items()]}),
 }  # fmt: skip
 
 
@@ -154,32 +150,28 @@ RESPONSE = {
 }  # fmt: skip
 
 
-def test_the_response_of_rank_eval_is_a_run_and_its_failures_are_noted(write: Write) -> None:
-    path = write(RESPONSE)
-    assert evaluate(TRUTH, path, MEASURES).per_query == evaluate(TRUTH, RUN, MEASURES).per_query
-    failed = write(RESPONSE | {"failures": {"q3": {"error": {}}, "q4": {}}})
-    assert "Elasticsearch failed for 2 queries: q3, q4" in str(evaluate(TRUTH, failed, MEASURES).findings)
+REQUEST = {"metric": {"precision": {}}, "requests": [
+    {"id": q, "request": {"query": {}}, "ratings": [
+        {"_index": "wiki", "_id": d, "rating": g} for d, g in docs.items()]}
+    for q, docs in TRUTH.items()]}  # fmt: skip
 
 
-def test_a_response_is_read_in_the_frame_of_the_documentation_and_as_a_python_object(write: Write) -> None:
-    request: Any = TRUTHS["Elasticsearch's request"][1]
-    for response in (write({"rank_eval": RESPONSE}), RESPONSE, {"rank_eval": RESPONSE | {"failures": {"q3": {}}}}):
-        assert evaluate(request, response, MEASURES).per_query == evaluate(TRUTH, RUN, MEASURES).per_query
-    assert "the run: Elasticsearch failed for 1 query: q3" in str(evaluate(request, response, MEASURES).findings)
-    assert error_of(evaluate, RESPONSE, RUN).what.startswith("this is a response of _rank_eval")
+def test_requests_and_responses_of_elasticsearch_are_an_error_that_says_what_they_are(write: Write) -> None:
     search = {"took": 3, "timed_out": False, "hits": {"hits": [{"_id": "d1", "_score": 1.5}]}}
-    assert error_of(evaluate, request, search).what == "the response to a search does not name its query"
+    kinds: dict[str, tuple[Any, ...]] = {
+        "this is a request of Elasticsearch's _rank_eval, which is not read": (REQUEST,),
+        "this is a response of Elasticsearch's _rank_eval, which is not read": (RESPONSE, {"rank_eval": RESPONSE}),
+        "the response to a search does not name its query": (search, {"responses": [search]}),
+    }
+    for what, values in kinds.items():
+        for value in (*values, *map(write, values)):
+            for error in (error_of(evaluate, value, RUN), error_of(evaluate, TRUTH, value)):
+                assert (error.what, str(error.hint)[:6]) == (what, "Write ")
 
 
 @pytest.mark.parametrize("queries", [{"rank_eval": ["d1"]}, {"rank_eval": {"details": 1}}, {"rank_eval": {}}])
 def test_a_query_may_be_named_rank_eval(queries: Any) -> None:
     assert evaluate(queries, {"rank_eval": ["d1"]}, "NumRet")["NumRet"] == 1
-
-
-def test_request_and_response_are_not_exchanged(write: Write) -> None:
-    request = write(TRUTHS["Elasticsearch's request"][1], "request.json")
-    assert error_of(evaluate, TRUTH, request, MEASURES).hint == "The run is the response to it."
-    assert error_of(read_truth, write(RESPONSE)).hint == "The ground truth is the request."
 
 
 def test_queries_named_like_the_fields_of_elasticsearch_are_queries(write: Write) -> None:
@@ -265,9 +257,6 @@ BAD = {
     "documents that are null": ("jsonl", [LISTED, {"query": "q2", "documents": None}], "'documents' is None", ":2"),
     "documents that are a number": ("jsonl", [LISTED, {"query": "q2", "documents": 3}], "'documents' is 3", ":2"),
     "a document without id": ("jsonl", [{"query": "q", "documents": [{"title": "t"}]}], "neither an id nor a", ":1"),
-    "two indices": ("json", RESPONSE | {"details": {"q1": {"hits": [{"hit": {"_index": "a", "_id": 1}},
-        {"hit": {"_index": "b", "_id": 1}}]}}}, "document 1 is listed twice, in the indices 'a' and 'b'", ", query q1"),
-    "a response without hits": ("json", RESPONSE | {"details": {"q1": {}}}, "the hits of this query", ", query q1"),
 }  # fmt: skip
 
 
@@ -300,12 +289,6 @@ def test_bad_grades_are_one_error_with_their_place(documents: list[Any], what: s
     assert (error.what, (str(error.place) or "").startswith(path)) == (what, True)
 
 
-def test_a_repeated_request_is_an_error(write: Write) -> None:
-    request = {"id": "q1", "ratings": []}
-    assert "the id 'q1' appears twice" in error_of(read_truth, write({"requests": [request, request]})).what
-    assert "not a request with its ratings" in error_of(read_truth, write({"requests": [request, {"id": 1}]})).what
-
-
 def test_names_of_columns_do_not_fit_a_mapping(write: Write) -> None:
     error = error_of(read_run, write(RUN), read_truth(TRUTH), columns={"doc": "docno"})
     assert error.what == "a mapping of queries to documents has no names of columns"
@@ -326,3 +309,9 @@ RANX = {
 def test_files_of_ranx_are_read_as_they_are(kind: str, write: Write) -> None:
     truth, run = (write(RANX[name], name) for name in (f"qrels.{kind}", f"run.{kind}"))
     assert evaluate(truth, run, MEASURES).per_query == evaluate(TRUTH, RUN, MEASURES).per_query
+
+
+def test_the_lz4_files_of_ranx_are_an_error_that_says_what_to_save(write: Write) -> None:
+    error = str(error_of(evaluate, TRUTH, write(RANX["run.lz4"], "run.lz4"), MEASURES))
+    assert "as ranx saves runs" in error
+    assert "run.json" in error

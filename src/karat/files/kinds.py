@@ -17,7 +17,7 @@ _SAVE_AS_TEXT = "Save it as text in UTF-8."
 _EXTRACT = "Extract the file from it first."
 _DECOMPRESS = "Decompress it, or compress it with gzip, bzip2, xz, zstd or lz4."
 
-# The first bytes of binary files, what such a file is, and what to do.
+# The first bytes of files that are not read, most of them binary; what such a file is, and what to do.
 _BINARY = (
     (b"PAR1", "a Parquet file", "Give it a name that ends with .parquet."),
     (b"ARROW1", "an Arrow file", "Give it a name that ends with .feather."),
@@ -43,6 +43,7 @@ _BINARY = (
     (b"\0\0\xfe\xff", "text in UTF-32", _SAVE_AS_TEXT),
     (b"\xff\xfe", "text in UTF-16", _SAVE_AS_TEXT),
     (b"\xfe\xff", "text in UTF-16", _SAVE_AS_TEXT),
+    (b"version https://git-lfs.github.com/", "a pointer of Git LFS, not the file itself", "Run: git lfs pull"),
 )
 # How compressed data begins. BZh and a digit could also begin a text. That of pzstd begins with a frame without data.
 _COMPRESSED = {
@@ -109,9 +110,21 @@ def _recognized(start: bytes) -> tuple[str, str]:
         return "text in UTF-16", _SAVE_AS_TEXT
     if start.lstrip().lower().startswith((b"<!doctype html", b"<html")):
         return "an HTML page", "Download the file itself, not the page that shows it."
-    if start.startswith(b"version https://git-lfs.github.com/"):
-        return "a pointer of Git LFS, not the file itself", "Run: git lfs pull"
+    if _is_cbor(start):
+        return "CBOR, as ranx saves runs", "In ranx, save the run as JSON or TREC: run.save('run.json')."
     return "", ""
+
+
+def _is_cbor(start: bytes) -> bool:
+    """Whether data begins with a mapping of short texts to mappings. No text in UTF-8 begins with such a byte."""
+    is_map, is_text = (range(kind << 5, (kind << 5) + 24) for kind in (5, 3))
+    # A mapping may have more than 23 entries: their number then takes up to eight bytes.
+    size = (0, 1, 2, 4, 8)[max(start[0] - 0xB7, 0)] if start and 0xA0 <= start[0] <= 0xBB else -1
+    key = start[1 + size : 2 + size] if size >= 0 else b""
+    if not key or key[0] not in is_text:
+        return False
+    following = start[2 + size + key[0] - is_text.start :][:1]
+    return bool(following) and (following[0] in is_map or 0xB8 <= following[0] <= 0xBB)
 
 
 def _is_utf16(start: bytes) -> bool:

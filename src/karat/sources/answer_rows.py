@@ -272,7 +272,7 @@ def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) 
         return _from_list(value, fields, queries)
     if not isinstance(value, dict):
         raise KaratError(f"this file contains {shown(value)}", place=name, hint=HINT[fields.field])
-    if frame := frame_in_json(value):
+    if frame := frame_in_json(value, name):
         fields.notes[:] = [frame.note(name)]
         return _from_records(((Place(name, row=at), each) for at, each in enumerate(frame.records)), fields)
     # An object may be the record of a single question instead of a mapping of questions to answers.

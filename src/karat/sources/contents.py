@@ -22,7 +22,7 @@ from karat.files.names import Format, is_arrow
 from karat.files.part_files import DESCRIPTION, METADATA
 from karat.sources.beir import is_data_set
 from karat.sources.data_sets import named_data_set
-from karat.sources.elasticsearch import elasticsearch_content
+from karat.sources.elasticsearch import elasticsearch_content, reject_elasticsearch
 from karat.sources.result_fields import are_results, names_by_field
 from karat.sources.samples import Sample, sample
 from karat.sources.text_files import Content as TextContent
@@ -193,8 +193,9 @@ def kind_of_file(file: InputFile, form: Format) -> Kind | None:
     if (found := kind_of_columns(names)) or form not in ("csv", "tsv", "json"):
         return found
     if form == "json":
-        content = elasticsearch_content(start.value) if isinstance(start.value, dict) else None
-        return "answers" if _are_answers(start.value) else None if content == "search" else content
+        if isinstance(start.value, dict):
+            reject_elasticsearch(start.value, file.name)
+        return "answers" if _are_answers(start.value) else None
     rows = [names, *(list(record.values()) for record in start.records)]
     return "texts" if all(len(row) == 2 and len(row[1].split()) > 1 for row in rows) else None
 

@@ -8,7 +8,6 @@ from karat.files.json_start import is_json, json_or_jsonl
 from karat.files.kinds import arrow_format
 from karat.files.names import IN_PROSE, Format, format_of_name, is_arrow
 from karat.files.part_files import part_files
-from karat.sources.cbor import is_cbor
 from karat.sources.delimited import looks_delimited
 from karat.sources.tables import Number
 from karat.sources.trec_lines import QRELS, RUN, first_rows, fits, has_width_of_trec, layout_of_trec
@@ -69,8 +68,6 @@ def _format_of_content(file: InputFile, number: Number | None) -> Format | None:
     if of_arrow := arrow_format(start):
         return of_arrow
     file.check_is_text()
-    if is_cbor(start):
-        return "json"
     return json_or_jsonl(file) if is_json(start) else _of_lines(start, number)
 
 

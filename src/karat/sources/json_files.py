@@ -10,9 +10,8 @@ from karat.columns.spellings import find_column
 from karat.errors import KaratError, Place, shown
 from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import decode_json
-from karat.sources.cbor import decode_cbor, is_cbor
 from karat.sources.columns import ReadColumns, columns_to_read, lists_to_read
-from karat.sources.elasticsearch import from_elasticsearch
+from karat.sources.elasticsearch import reject_elasticsearch
 from karat.sources.json_frames import JsonFrame, frame_in_json
 from karat.sources.json_lists import documents_by_query
 from karat.sources.json_pairs import HINT, ObjectSource, ObjectTable, empty_error
@@ -25,20 +24,14 @@ _FROM_PANDAS = 'Rows need names: write objects, as pandas does with to_json(orie
 
 
 def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
-    """The content of a JSON file: a mapping by query, a list of objects, a single object, or Elasticsearch's.
-
-    ranx saves mappings as CBOR, too.
-    """
+    """The content of a JSON file: a mapping by query, a list of objects, or a single object."""
     data = file.read_all()
     if not data.strip():
         raise empty_error(file.name, number)
-    if is_cbor(data):
-        return _mapping(decode_cbor(data, file.name), columns, file.name)
     value = decode_json(data, file.name, HINT[number])
     if isinstance(value, dict):
-        if found := from_elasticsearch(value, number, file.name):
-            return found
-        if frame := frame_in_json(value):
+        reject_elasticsearch(value, file.name)
+        if frame := frame_in_json(value, file.name):
             return _objects(_listed(frame.records, file.name, number, frame), number, columns)
         if all(isinstance(each, dict | list) for each in value.values()):
             return _mapping(value, columns, file.name)

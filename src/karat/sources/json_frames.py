@@ -1,4 +1,4 @@
-"""Data frames in a JSON file, in the shapes that pandas' `to_json` writes, as records."""
+"""Data frames in a JSON file, in the shape that pandas' `to_json` writes by default, as records."""
 
 from __future__ import annotations
 
@@ -7,54 +7,61 @@ from itertools import zip_longest
 from typing import Any, NamedTuple, get_args
 
 from karat.columns.spellings import FieldRole, Role, is_spelling
+from karat.errors import KaratError
 
 _MOST_COLUMNS = 200  # an object with more keys is a mapping
 
 
 class JsonFrame(NamedTuple):
-    """The rows of a data frame, and the name that pandas has for the shape of the file."""
+    """The rows of a data frame."""
 
     records: list[dict[str, Any]]
-    orient: str
 
     def note(self, name: str) -> str:
         """What was recognized, as a sentence."""
-        return f"{name}: the file is read as a data frame (in pandas, orient='{self.orient}')"
+        return f"{name}: the file is read as a data frame (in pandas, orient='columns')"
 
 
-def frame_in_json(value: object) -> JsonFrame | None:
+def frame_in_json(value: object, name: str) -> JsonFrame | None:
     """The data frame in a JSON value; None for all other values, among them lists of records.
 
     A frame in which keys are names of columns could also map queries to documents, so the names must be known ones.
+    Other shapes that pandas can write are not read; `name` is that of the file, for the error.
 
-    >>> frame_in_json({"query": {"0": "q1"}, "doc": {"0": "d1"}, "grade": {"0": 2}})
-    JsonFrame(records=[{'query': 'q1', 'doc': 'd1', 'grade': 2}], orient='columns')
+    >>> frame_in_json({"query": {"0": "q1"}, "doc": {"0": "d1"}, "grade": {"0": 2}}, "truth.json")
+    JsonFrame(records=[{'query': 'q1', 'doc': 'd1', 'grade': 2}])
     """
     if not isinstance(value, dict) or not value:
         return None
+    if orient := _other_orient(value):
+        what = f"this is a data frame, in a shape that is not read (in pandas, orient='{orient}')"
+        raise KaratError(what, place=name, hint='Write it with to_json(orient="records").')
+    columns = list(value.values())
+    if not (_are_alike(columns) and isinstance(columns[0], dict) and _are_known(value)):
+        return None
+    rows = zip_longest(*(column.values() for column in columns))
+    return JsonFrame([dict(zip(value, row, strict=True)) for row in rows])
+
+
+def _other_orient(value: dict[str, Any]) -> str | None:
+    """What pandas calls the shape of a frame that is not read; None for anything else."""
     columns: Any = value.get("columns")
     data: Any = value.get("data")
     schema: Any = value.get("schema")
     if _are(str, columns) and _are(list, data) and value.keys() <= {"columns", "index", "data"}:
-        is_table = all(len(row) <= len(columns) for row in data)
-        return JsonFrame([dict(zip_longest(columns, row)) for row in data], "split") if is_table else None
+        return "split" if all(len(row) <= len(columns) for row in data) else None
     if isinstance(schema, dict) and "fields" in schema and _are(dict, data):
-        return JsonFrame(data, "table")
-    first, *_ = values = list(value.values())
-    if not _are_alike(values):
+        return "table"
+    rows = list(value.values())
+    if not _are_alike(rows):
         return None
-    if isinstance(first, dict):
-        if _are_known(value):
-            rows = zip_longest(*(each.values() for each in values))
-            return JsonFrame([dict(zip(value, row, strict=True)) for row in rows], "columns")
-        return JsonFrame(values, "index") if _are_known(first) else None
+    if isinstance(rows[0], dict):
+        return "index" if _are_known(rows[0]) and not _are_known(value) else None
     # Queries that are words may have lists of one length, too.
-    if _are_known(value) and 2 * sum(map(_is_field, value)) >= len(value):
-        return JsonFrame([dict(zip(value, row, strict=True)) for row in zip_longest(*values)], "list")
-    return None
+    return "list" if _are_known(value) and 2 * sum(map(_is_field, value)) >= len(value) else None
 
 
-def _are(kind: type, values: object) -> bool:
+def _are(kind: type, values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, kind) for value in values)
 
 

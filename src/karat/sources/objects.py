@@ -16,7 +16,7 @@ from karat.files.file_objects import is_file_object
 from karat.files.input_file import InputFile, is_file
 from karat.sources.attributes import field_names_of
 from karat.sources.data_sets import named_data_set, rows_of_data_set
-from karat.sources.elasticsearch import from_elasticsearch
+from karat.sources.elasticsearch import reject_elasticsearch
 from karat.sources.tables import ByQuery, Number
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ def adapted(source: Any, number: Number, name: str) -> Any:
 def read_object(source: Any, number: Number, given: Mapping[str, str] | None, name: str) -> Frame | ByQuery | None:
     """A data frame, or the rows of a list or an iterator, as columns; None if it is something else.
 
-    Data frames with a row per query, and requests and responses of Elasticsearch, are documents by query. `given` are
-    the names of columns or fields, by role.
+    Data frames with a row per query are documents by query. `given` are the names of columns or fields, by role.
     """
     if isinstance(source, dict):
-        return from_elasticsearch(source, number, name)
+        reject_elasticsearch(source, name)
+        return None
     if hasattr(source, "__arrow_c_stream__"):
         from karat.sources.frames import Frame
 

@@ -45,7 +45,7 @@ def records_reader(file: InputFile, given: str | None, hint: str) -> Callable[[]
         return lambda: records_from_table(file, hint)
     if of_file == "json":
         value = decode_json(file.read_all(), file.name, hint)
-        if frame := frame_in_json(value):
+        if frame := frame_in_json(value, file.name):
             return lambda: ((Place(file.name, row=at), record) for at, record in enumerate(frame.records))
         listed = value if isinstance(value, list) else [value]
         return lambda: records_from_list(listed, file.name)

@@ -12,7 +12,6 @@ from karat.files.delimited_text import first_rows
 from karat.files.input_file import InputFile
 from karat.files.names import Format, check_format, is_arrow
 from karat.files.part_files import files_of_table
-from karat.sources.cbor import decode_cbor, is_cbor
 from karat.sources.delimited import separator_of
 from karat.sources.formats import detect
 from karat.sources.json_frames import frame_in_json
@@ -56,8 +55,8 @@ def sample(file: InputFile, given: str | None = None) -> Sample:
         values = [beginning_of_json(line) for line in lines[:_ROWS]]
         records = tuple(value for value in values if isinstance(value, dict))
         return Sample("jsonl", _names(records), records, is_cut=is_cut)
-    value = decode_cbor(file.read_all(), file.name) if is_cbor(start) else beginning_of_json(text)
-    if frame := frame_in_json(value):
+    value = beginning_of_json(text)
+    if frame := frame_in_json(value, file.name):
         value = frame.records
     records = tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
     return Sample("json", _names(records), records, value, is_cut=is_cut)
