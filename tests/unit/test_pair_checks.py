@@ -26,7 +26,7 @@ from karat.errors import Place, shown
 from karat.sources import pair_checks, read_run, read_truth, tables
 from karat.sources.columns import LARGEST_WHOLE
 from karat.sources.containers import ScoredMappings, ScoredRows
-from karat.sources.pair_checks import PairRules, Pairs, checked_pairs, id_text, number_in, valid_pairs
+from karat.sources.pair_checks import PairColumns, PairRules, checked_pairs, id_text, number_in, valid_pairs
 
 Row = tuple[Any, Any, Any]
 GRADE, SCORE, RANK = PairRules("grade", "the hint"), PairRules("score", "the hint"), PairRules("rank", "the hint")
@@ -34,7 +34,7 @@ IN_JSON = PairRules("score", finite=True)
 DECODED = PairRules("score", encoded=True)
 
 
-def checked(*rows: Row, rules: PairRules = SCORE) -> Pairs:
+def checked(*rows: Row, rules: PairRules = SCORE) -> PairColumns:
     return checked_pairs(rows, rules, lambda row: Place("the run", row=row))
 
 

@@ -18,8 +18,8 @@ from karat.judged import Floats, Ints, ranges
 from karat.matching.matchers import Comparer, FunctionMatcher, Matcher, Prefix, Same
 from karat.output.progress import progress_bar
 from karat.sources.containers import RankedLists, ScoredMappings, ScoredRows, Truth
-from karat.sources.grades import grades_by_key
 from karat.sources.list_checks import DocumentLists
+from karat.sources.mappings import grades_by_key
 
 if TYPE_CHECKING:
     from karat.matching.rows import RowFinder

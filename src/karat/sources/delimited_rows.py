@@ -10,13 +10,13 @@ from karat.errors import KaratError, Place, plural
 from karat.files.delimited_text import SEPARATORS, Row, parsed_rows, row_error
 from karat.files.input_file import Block
 from karat.sources.delimited import DelimitedLayout
-from karat.sources.pair_checks import Pairs, read_pairs
+from karat.sources.pair_checks import PairColumns, read_pairs
 from karat.sources.tables import Number
 
 _WITHOUT_TEXTS = "Otherwise, leave out the columns with texts; karat reads only the query, the document and a number."
 
 
-def parse_rows(block: Block, layout: DelimitedLayout, number: Number, is_guarded: Callable[[], bool]) -> Pairs:
+def parse_rows(block: Block, layout: DelimitedLayout, number: Number, is_guarded: Callable[[], bool]) -> PairColumns:
     """The pairs of a block. The first row that is wrong is an error."""
 
     def rows() -> Iterator[tuple[str, str, str | float]]:

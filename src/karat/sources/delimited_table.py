@@ -11,7 +11,7 @@ from karat.files.delimited_text import TooLongError
 from karat.files.input_file import Block, InputFile, Progress
 from karat.sources.delimited import Delimited, DelimitedLayout, empty_error, layout_of
 from karat.sources.delimited_rows import guarded_ids, parse_rows, rows_of
-from karat.sources.pair_checks import Pairs
+from karat.sources.pair_checks import PairColumns
 from karat.sources.tables import Columns, Number, by_query, first_two_lines, is_small_file
 
 
@@ -90,7 +90,7 @@ class DelimitedTable:
             header = min(max(first + self.layout.start - block.offset, 0), len(block.data))
             yield Block(block.data[header:], self.source, block.offset + header)
 
-    def _pairs(self, block: Block) -> Pairs:
+    def _pairs(self, block: Block) -> PairColumns:
         return parse_rows(block, self.layout, self.number, self._is_guarded)
 
     def _last_row_end(self, whole_queries: bool) -> Callable[[bytearray], int]:

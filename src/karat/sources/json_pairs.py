@@ -12,7 +12,7 @@ from karat.errors import KaratError, Place, shown
 from karat.files.input_file import Progress
 from karat.sources.columns import ReadColumns, lists_to_read
 from karat.sources.numeric_ids import IdKind, Note, numeric_ids_note
-from karat.sources.pair_checks import PairRules, Pairs, checked_pairs, id_text, valid_pairs
+from karat.sources.pair_checks import PairColumns, PairRules, checked_pairs, id_text, valid_pairs
 from karat.sources.tables import Columns, Number, both, by_query, columns_of
 
 Objects = Iterable[tuple[Sequence[int], Sequence[dict[str, Any]]]]
@@ -118,7 +118,7 @@ class ObjectTable:
     def _columns(self, numbers: Sequence[int], objects: Sequence[dict[str, Any]]) -> Columns:
         return columns_of(self._pairs(numbers, objects))
 
-    def _pairs(self, numbers: Sequence[int], objects: Sequence[dict[str, Any]]) -> Pairs:
+    def _pairs(self, numbers: Sequence[int], objects: Sequence[dict[str, Any]]) -> PairColumns:
         """The pairs of some objects. The first object that is wrong is an error."""
         names = self.columns
         columns = [[each.get(name) for each in objects] for name in (names.query, names.doc, names.number)]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
@@ -13,13 +14,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from karat.arguments import is_list_like, sorted_set
-from karat.documents.fields import DocumentLike
+from karat.documents.fields import DocumentLike, document_scores
 from karat.documents.ids import all_text, reject_lone_surrogates
 from karat.documents.key import Key, TextOfId
 from karat.errors import KaratError, Place, plural, shown
 from karat.judged import Floats, Ints
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
-from karat.sources.grades import grades_by_key
 from karat.sources.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.sources.pair_checks import PairRules, checked_pairs, id_text, valid_ids
 
@@ -124,6 +124,39 @@ def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) 
         hint = "Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved."
         raise KaratError(what, hint=hint)
     return dict(zip(queries, lists, strict=True))
+
+
+def grades_by_key(
+    keys: list[str | None], documents: Collection[DocumentLike], place: Place | str
+) -> dict[str | None, float] | None:
+    """The grades of a query's gold documents: their scores, or None if no document has a score.
+
+    If a document is listed twice, its larger score is used.
+    """
+    given = document_scores(documents, place)
+    missing = given.count(None)
+    if missing == len(given):
+        return None
+    if missing:
+        raise KaratError(
+            f"{missing} of {len(given)} gold documents {'has' if missing == 1 else 'have'} no score",
+            place=place,
+            hint="Give a score to all gold documents of a query, or to none.",
+        )
+    grades: dict[str | None, float] = {}
+    for key, score in zip(keys, given, strict=True):
+        try:
+            grade = float(score or 0.0)
+        except OverflowError:
+            grade = math.inf
+        if not 0 <= grade < math.inf:
+            raise KaratError(
+                f"a gold document has the score {grade:g}",
+                place=place,
+                hint="The score of a gold document is its grade: 0 or more.",
+            )
+        grades[key] = max(grade, grades.get(key, grade))
+    return grades
 
 
 def check_matched_by_id(key: Key, container: str, place: Place | str, *, gold: bool = False) -> None:

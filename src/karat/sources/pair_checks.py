@@ -48,7 +48,7 @@ def hint_on_column(number: Literal["grade", "score", "rank"]) -> str:
     return f"If it is in another column, use --column {number}=NAME (in Python {option}=)."
 
 
-class Pairs(NamedTuple):
+class PairColumns(NamedTuple):
     """The pairs of some rows. Numbers that are ranks are negative, so that they order documents as scores do."""
 
     queries: Sequence[str]
@@ -58,13 +58,13 @@ class Pairs(NamedTuple):
     """the ids that are numbers, in any row"""
 
 
-def checked_pairs(rows: Iterable[tuple[Any, Any, Any]], rules: PairRules, place: Callable[[int], Place]) -> Pairs:
+def checked_pairs(rows: Iterable[tuple[Any, Any, Any]], rules: PairRules, place: Callable[[int], Place]) -> PairColumns:
     """The pairs of rows with a query, a document and a number; the first row that is wrong is an error.
 
     `place` names a row by its position.
 
     >>> checked_pairs([("q1", 7, "0.5")], PairRules("score"), lambda row: Place("the run", row=row))
-    Pairs(queries=['q1'], docs=['7'], numbers=array([0.5]), numeric=frozenset({'document'}))
+    PairColumns(queries=['q1'], docs=['7'], numbers=array([0.5]), numeric=frozenset({'document'}))
     """
     queries, docs, numbers = [], [], []
     numeric: set[IdKind] = set()
@@ -79,10 +79,10 @@ def checked_pairs(rows: Iterable[tuple[Any, Any, Any]], rules: PairRules, place:
             numeric.add("query")
         if not isinstance(doc, str):
             numeric.add("document")
-    return Pairs(queries, docs, ordered(np.array(numbers, np.float64), rules), frozenset(numeric))
+    return PairColumns(queries, docs, ordered(np.array(numbers, np.float64), rules), frozenset(numeric))
 
 
-def valid_pairs(columns: Sequence[Sequence[Any]], rules: PairRules) -> Pairs | None:
+def valid_pairs(columns: Sequence[Sequence[Any]], rules: PairRules) -> PairColumns | None:
     """The pairs in columns of queries, documents and numbers, read at once; None if that is not enough."""
     queries, docs, numbers = columns
     of_queries, of_docs = valid_ids(queries), valid_ids(docs)
@@ -91,12 +91,12 @@ def valid_pairs(columns: Sequence[Sequence[Any]], rules: PairRules) -> Pairs | N
         return None
     numeric: set[IdKind] = {"query"} if of_queries is not queries else set()
     numeric |= {"document"} if of_docs is not docs else set()
-    return Pairs(of_queries, of_docs, ordered(values, rules), frozenset(numeric))
+    return PairColumns(of_queries, of_docs, ordered(values, rules), frozenset(numeric))
 
 
 def read_pairs(
     rows: Callable[[], Iterable[tuple[Any, Any, Any]]], rules: PairRules, place: Callable[[int], Place]
-) -> Pairs:
+) -> PairColumns:
     """The pairs of rows that are parsed one by one, which may be an error too: at once, or as `checked_pairs` does."""
     try:
         columns = [*zip(*rows(), strict=True)]

@@ -22,7 +22,7 @@ from karat.sources.columns import ReadColumns, columns_to_read
 from karat.sources.frames import Frame
 from karat.sources.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.sources.objects import is_row
-from karat.sources.pair_checks import PairRules, Pairs, checked_pairs, valid_pairs
+from karat.sources.pair_checks import PairColumns, PairRules, checked_pairs, valid_pairs
 from karat.sources.tables import MOST_ROWS, Number
 
 _ROWS_AT_ONCE = 1 << 12  # so few that they stay in the cache
@@ -62,7 +62,7 @@ class _RowReader:
     """the fields to read, by the names of all fields of a row"""
     _numeric: set[IdKind] = field(default_factory=set)
 
-    def read(self, chunk: Sequence[Any], start: int) -> Pairs:
+    def read(self, chunk: Sequence[Any], start: int) -> PairColumns:
         """The pairs in rows; `start` is the number of the first row."""
         try:
             pairs = valid_pairs(self._alike(chunk), self._rules)

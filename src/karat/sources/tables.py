@@ -15,7 +15,7 @@ from karat.judged import Floats
 from karat.sources.containers import Batch, ScoredRows, Truth
 from karat.sources.mappings import run_from_mapping, truth_from_mapping
 from karat.sources.numeric_ids import Note
-from karat.sources.pair_checks import Pairs
+from karat.sources.pair_checks import PairColumns
 from karat.threads import in_threads
 
 if TYPE_CHECKING:
@@ -149,14 +149,14 @@ def is_small_file(file: InputFile) -> bool:
     return len(file.start(SMALL_FILE + 1)) <= SMALL_FILE
 
 
-def columns_of(pairs: Pairs) -> Columns:
+def columns_of(pairs: PairColumns) -> Columns:
     """Pairs as Arrow columns."""
     from karat.sources.arrays import text_column
 
     return Columns(text_column(pairs.queries), text_column(pairs.docs), pairs.numbers)
 
 
-def by_query(pairs: Pairs) -> dict[str, dict[str, float]] | None:
+def by_query(pairs: PairColumns) -> dict[str, dict[str, float]] | None:
     """The number of each document of each query; None if a document is listed twice for a query."""
     found: dict[str, dict[str, float]] = {}
     for query, doc, number in zip(pairs.queries, pairs.docs, pairs.numbers.tolist(), strict=True):

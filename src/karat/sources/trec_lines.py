@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from karat.errors import KaratError, Place, plural
 from karat.files.input_file import Block, InputFile
-from karat.sources.pair_checks import PairRules, Pairs, read_pairs
+from karat.sources.pair_checks import PairColumns, PairRules, read_pairs
 from karat.sources.tables import Number
 
 
@@ -79,7 +79,7 @@ def _fits(tokens: list[bytes], layout: Layout) -> bool:
         return False
 
 
-def parse_lines(block: Block, layout: Layout) -> Pairs:
+def parse_lines(block: Block, layout: Layout) -> PairColumns:
     """The pairs in all lines. The first invalid line is an error."""
     at = layout.columns.index(layout.number)
 
