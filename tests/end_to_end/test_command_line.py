@@ -428,10 +428,10 @@ def test_digits_set_the_decimals_of_tables(folder: Path) -> None:
     for more, digits in (((), 2), (("--per-query",), 3), (("--ci",), 1), (("--format", "latex"), 6)):
         assert f"{value:.{digits}f}" in good(folder, *words, *more, "--digits", str(digits))
         assert f"{value:.{digits + 1}f}" not in good(folder, *words, *more, "--digits", str(digits))
+    assert "query q1: AP 0.50\n" in good(folder, *words, "--digits", "2", "--explain", "q1")
     for wrong, problem in (
         (("--digits", "-1"), "--digits -1 is not a number of decimals"),
         (("--digits", "2", "--format", "csv"), "csv contains all digits"),
-        (("--digits", "2", "--explain", "q1"), "--digits does not apply to --explain"),
     ):
         assert problem in refused(run_here(folder, *words, *wrong))
 

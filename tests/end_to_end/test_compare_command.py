@@ -434,7 +434,7 @@ def test_groups_of_queries_are_compared_and_corrected_together(karat: Karat, fol
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--by", "length"), "Add the query texts, such as --queries queries.jsonl."),
+        (("--by", "length"), "Add their texts, such as"),
         (("--queries", "queries.csv:text"), "--queries is only used to group by length"),
         (("--by", "relevant", "--test", "tukey"), "Tukey's test does not correct over groups of queries"),
         (("--by", "no.csv:kind"), "no.csv: no such file"),
@@ -461,4 +461,4 @@ def test_saved_scores_cannot_be_grouped_by_their_relevant_documents(karat: Karat
     for name in ("bm25", "bm25-rm3"):
         scores(folder, name, "P@10").to_json(folder / f"{name}.json")
     error = refused(karat("bm25.json", "bm25-rm3.json", "--by", "relevant"))
-    assert "these scores contain no judged documents. Name the ground truth and the runs, or group by a column" in error
+    assert "these scores contain no judged documents. Evaluate the runs again" in error

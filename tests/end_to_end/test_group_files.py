@@ -61,7 +61,7 @@ def test_results_are_grouped_by_the_length_of_their_questions(folder: Path) -> N
 
 
 def test_lengths_of_queries_that_are_not_known_are_an_error_that_names_the_option(folder: Path) -> None:
-    error = "karat: grouping by length needs the texts of the queries, but only their ids are known. Add the query"
+    error = "karat: grouping by length needs the texts of the queries, but only their ids are known. Add their texts"
     assert refused(folder, "--by", "length").startswith(error)
     assert refused(folder, "--by", "length", "--report", "report.html").startswith(error)
     done = run_here(folder, "report", "truth", "x.trec", "--by", "length", "-o", "report.html")
@@ -170,7 +170,7 @@ class TestErrors:
         (folder / "other.csv").write_text("query,language\nq99,en\n")
         error = refused(folder, *WORDS[option], "other.csv:language")
         said = {
-            "--by": "--by has no value for any of the queries. The query",
+            "--by": "by has no value for any of the queries. The query",
             "--queries": "no text found for any of the 6 queries. Their",
         }
         assert f"{said[option]} ids are q0, q1, q2" in error

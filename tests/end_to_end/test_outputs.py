@@ -88,7 +88,7 @@ def test_a_file_that_standard_input_comes_from_is_not_overwritten(folder: Path) 
 def test_two_outputs_cannot_be_the_same_file(name: str, folder: Path) -> None:
     (folder / "existing.txt").write_text("old")
     done = run_here(folder, "gate", *PAIR, "--min", "AP=0.1", "--junit", f"./{name}", "-o", name)
-    assert (done.returncode, "--junit and -o name the same file" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "-o and --junit name the same file" in done.stderr) == (2, True), done.stderr
     assert (folder / "existing.txt").read_text() == "old"
 
 

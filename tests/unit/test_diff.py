@@ -290,7 +290,7 @@ def test_scores_without_evidence_show_differences_and_a_note() -> None:
         assert f"note: {note}" in str(found)
         assert found.to_dict()["notes"] == [note]
         assert "-0.6667" in str(found)
-        (only,) = found.query_tables("worst")
+        (only,) = found.in_full("worst").tables()
         assert [cell.text for cell in only.rows[0]] == ["worst", "1.0000", "0.3333", "-0.6667"]
         assert "no run data" in only.text()
 
@@ -320,7 +320,7 @@ def test_measures_of_spans_have_a_note_instead_of_contributions() -> None:
     found = diff_of({"q": [("d", 0, 10)]}, {"q": [("d", 0, 5)]}, {"q": [("e", 0, 3), ("d", 2, 10)]}, "SpanRecall")
     assert found.queries == (QueryDiff("q", 0.5, 0.8, 0.8 - 0.5),)
     assert "note: SpanRecall measures spans" in str(found)
-    assert "[1] d" in found.query_tables("q")[1].text()
+    assert "[1] d" in found.in_full("q").tables()[1].text()
 
 
 def test_both_predicted_answers_are_shown() -> None:
@@ -330,7 +330,7 @@ def test_both_predicted_answers_are_shown() -> None:
     found = between(before, after)
     assert [query_diff.answers for query_diff in found.queries] == [("tower", "bridge"), ("x", None)]
     assert found.limitation is None
-    (full,) = found.query_tables("q")
+    (full,) = found.in_full("q").tables()
     assert [tuple(cell.text for cell in row) for row in full.rows] == [
         ("before", "tower", "1.0000"), ("after", "bridge", "0.0000"), ("gold", "the tower", ""), ("gold", "a tower", "")
     ]  # fmt: skip

@@ -89,7 +89,7 @@ def test_scores_of_answers_without_evidence_have_a_note() -> None:
     before, after = (evaluate_answers({"q": "x"}, {"q": predicted}, "EM").without_evidence() for predicted in "xy")
     found = diff(before, after, "EM")
     assert "these scores contain no answers" in str(found)
-    assert "these scores contain no answers" in found.query_tables("q")[0].text()
+    assert "these scores contain no answers" in found.in_full("q").tables()[0].text()
 
 
 def test_long_golds_with_the_same_beginning_are_distinguished() -> None:
@@ -119,7 +119,7 @@ def test_a_measure_that_was_not_evaluated_is_an_error() -> None:
 def test_the_tables_of_one_query_have_the_full_texts() -> None:
     text = "Gold is soft. " * 20
     found = diff_of({"q": [{"id": "g", "content": text}]}, {"q": ["g"]}, {"q": ["x", "g"]}, "RR")
-    assert " ".join(f"g: {text}".split()) in found.query_tables("q")[0].notes
+    assert " ".join(f"g: {text}".split()) in found.in_full("q").tables()[0].notes
     assert text.strip() not in str(found)
 
 

@@ -44,7 +44,7 @@ def test_the_question_and_the_beginnings_of_documents_are_beside_their_ids() -> 
 
 def test_one_query_is_shown_with_its_question_and_the_texts_of_both_lists() -> None:
     found = compared().diff("nDCG@10", queries=QUERIES, corpus=CORPUS)
-    moves, lists = found.query_tables("q1")
+    moves, lists = found.in_full("q1").tables()
     assert moves.notes[0] == "query q1: How soft is gold?"
     second = [cell.text for cell in lists.rows[1]]
     assert second == ["2", "x: Zinc", "[2] b: Gold is a metal. Gold is a metal. Go…"]
@@ -83,7 +83,7 @@ def test_results_need_no_sources_and_given_texts_come_first() -> None:
     assert systems["old"].explain("q1").text == "How soft?"
     given = compare(systems, "old", resamples=9).diff("RR", queries={"q1": "Is it soft?"}, corpus={"x": "Zinc"})
     assert "q1: Is it soft?" in str(given)
-    assert "x: Zinc" in given.query_tables("q1")[1].text()
+    assert "x: Zinc" in given.in_full("q1").tables()[1].text()
 
 
 def test_documents_without_a_text_of_their_own_have_that_of_the_corpus() -> None:
@@ -117,8 +117,8 @@ def test_the_corpus_is_read_once_for_all_queries_and_not_for_texts_that_document
     str(found)
     found.to_dict()
     assert corpus.read == 1
-    found.query_tables("q1")
-    found.query_tables("q1")
+    found.in_full("q1").tables()
+    found.in_full("q1").tables()
     assert corpus.read == 2  # for the documents that did not move
     matched = compare(evaluate_runs(TRUTH, RUNS, "RR", match="chunk", corpus=CORPUS), "old", resamples=9)
     assert "a: Gold is soft." in str(matched.diff("RR"))
@@ -139,7 +139,7 @@ def test_hostile_texts_are_harmless_in_tables_and_whole_in_json(at: int) -> None
     text = HOSTILE[at]
     texts: Mapping[str, str] = dict.fromkeys(CORPUS, text or "")
     found = compared().diff("nDCG@10", queries={**QUERIES, "q1": text}, corpus=texts)
-    shown = str(found) + found.query_tables("q1")[1].text()
+    shown = str(found) + found.in_full("q1").tables()[1].text()
     assert shown.replace("\n", "").isprintable() or "\u200d" in shown  # joins letters and emoji
     assert "<script>" not in found._repr_html_()
     rows = str(found).splitlines()[2:-2]

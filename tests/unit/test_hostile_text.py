@@ -24,7 +24,7 @@ from karat.errors import printable, shown, without_commands
 from karat.gating import outputs
 from karat.gating.gate import gate
 from karat.gating.rules import Rule
-from karat.output.tables import Tabular
+from karat.output.printable import Printable
 from karat.scores.system_scores import SystemScores
 
 FRAGMENTS = [
@@ -73,8 +73,8 @@ def check_object(value: Any) -> None:
         with console.capture() as page:
             console.print(value)
         check(without_commands(page.get()))
-    if isinstance(value, Tabular):
-        assert not CONTROL.search(value.table().markdown() + value.table().latex())
+    if isinstance(value, Printable):
+        assert not CONTROL.search(value.to_markdown() + value.to_latex())
 
 
 @st.composite
@@ -106,7 +106,7 @@ def objects(scores: dict[str, Scores], queries: list[str]) -> Iterator[object]:
     found = comparison.diff("AP")
     yield found
     yield found[queries[0]]
-    yield from (table.text() for table in found.query_tables(queries[0]))
+    yield found.in_full(queries[0])
     rules = [Rule("min", "AP", 0.99), Rule("max-drop", "AP", 0)]
     outcome = gate(second, rules, first)
     yield outcome

@@ -21,7 +21,7 @@ def label(label: str | None, **fields: Any) -> dict[str, Any]:
 
 def test_labels_are_counted_by_task_system_author_label_and_state() -> None:
     rows = [label("full"), label("none", item="d"), label(None, item="e", state="failed"), label("full", by="model")]
-    found = [tuple(row.values()) for row in summarize(read_verdict_records(rows)).rows()]
+    found = [tuple(row.values()) for row in summarize(read_verdict_records(rows)).records()]
     assert found == [
         ("support", "s", "human:ann", "none", "labelled", 1),
         ("support", "s", "human:ann", "full", "labelled", 1),

@@ -14,10 +14,12 @@ from karat.answers import Answers
 from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.measures import meanings
-from karat.output.tables import BEST, Cell, Table, TabularParts, long_cell, note_line
+from karat.output.printable import Printable
+from karat.output.tables import BEST, DIGITS, Cell, Table, long_cell, note_line
 from karat.output.widths import shorten
 from karat.registry.names import format_value
 from karat.scores.directions import registered_direction
+from karat.scores.summary import check_digits
 
 if TYPE_CHECKING:
     from karat.scores import Scores
@@ -60,7 +62,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Explanation(TabularParts):
+class Explanation(Printable):
     """Why one query has its scores; print it, or read `rows` and `answer`."""
 
     query: str
@@ -96,16 +98,17 @@ class Explanation(TabularParts):
             found["labels"] = [asdict(row) for row in self.labels]
         return found
 
-    def tables(self) -> list[Table]:
+    def tables(self, digits: int = DIGITS) -> list[Table]:
         """A table of the ranks, of the answers and of the labels, as far as they were evaluated."""
-        tables = [self._documents_table()] if self.match else []
+        digits = check_digits(digits)
+        tables = [self._documents_table(digits)] if self.match else []
         if self.answer is not None:
-            tables.append(self._answers_table(self.answer, with_scores=not tables))
+            tables.append(self._answers_table(self.answer, () if tables else self._first_notes(digits), digits))
         if self.labels is not None:
-            tables.append(self._labels_table(self.labels, with_scores=not tables))
+            tables.append(self._labels_table(self.labels, () if tables else self._first_notes(digits)))
         return tables
 
-    def _labels_table(self, labels: Sequence[LabelRow], with_scores: bool) -> Table:
+    def _labels_table(self, labels: Sequence[LabelRow], notes: tuple[str, ...]) -> Table:
         """A row per label."""
         rows = tuple(
             (
@@ -119,11 +122,10 @@ class Explanation(TabularParts):
             )
             for row in labels
         )
-        notes = (*self._text_notes(), self._scores_note()) if with_scores else ()
         header = ("", "item", "task", "against", "label", "by", "why")
         return Table(header, rows, notes, labels=len(header))
 
-    def _answers_table(self, answer: Answer, with_scores: bool) -> Table:
+    def _answers_table(self, answer: Answer, notes: tuple[str, ...], digits: int) -> Table:
         """A row per gold answer and a column per measure; the best value is the score."""
         measures = list(dict.fromkeys(measure for _, scores in answer.golds for measure in scores))
         predicted = "(none)" if answer.predicted is None else answer.predicted
@@ -131,22 +133,21 @@ class Explanation(TabularParts):
         best = {measure: answer.best(measure) for measure in measures}
         for gold, scores in answer.golds:
             values = (
-                Cell(f"{scores[measure]:.4f}", BEST if scores[measure] == best[measure] else None)
+                Cell(f"{scores[measure]:.{digits}f}", BEST if scores[measure] == best[measure] else None)
                 for measure in measures
             )
             rows.append((Cell("gold"), long_cell(gold, _ANSWER_WIDTH), *values))
-        notes = (*self._text_notes(), self._scores_note()) if with_scores else ()
         return Table(("", "answer", *measures), tuple(rows), notes, labels=2)
 
-    def _scores_note(self) -> str:
-        values = (f"{name} {'null' if value is None else f'{value:.4f}'}" for name, value in self.scores.items())
-        return f"query {self.query}: {', '.join(values)}"
-
-    def _text_notes(self) -> list[str]:
+    def _first_notes(self, digits: int) -> tuple[str, ...]:
+        """The question, and the scores of the query."""
         question = [] if self.text is None else [f"query {self.query}: {shorten(self.text, QUESTION_WIDTH)}"]
-        return [*question, *(note_line(f"{note}.") for note in self.notes)]
+        scores = self.scores.items()
+        values = (f"{name} {'null' if value is None else f'{value:.{digits}f}'}" for name, value in scores)
+        of_query = f"query {self.query}: {', '.join(values)}"
+        return (*question, *(note_line(f"{note}.") for note in self.notes), of_query)
 
-    def _documents_table(self) -> Table:
+    def _documents_table(self, digits: int) -> Table:
         """A row per rank and gold."""
         rows, last = [], None
         for row in self.rows:
@@ -160,7 +161,7 @@ class Explanation(TabularParts):
         hidden = self.retrieved - len({row.rank for row in self.rows if row.rank is not None})
         left_out = f"; {hidden:,} more without a match are not shown" if hidden else ""
         retrieved = f"{self.retrieved:,} retrieved, matched by {self.match}{left_out}"
-        notes = (*self._text_notes(), self._scores_note(), retrieved)
+        notes = (*self._first_notes(digits), retrieved)
         return Table(("rank", "retrieved", "gold", "grade", "reason"), tuple(rows), notes, labels=5)
 
 

@@ -12,8 +12,9 @@ from karat.errors import enumeration, plural
 from karat.labels.counting import SubjectKey
 from karat.labels.tasks import Task
 from karat.labels.votes import ChosenLabels
-from karat.output.tables import Cell, Table, TabularParts, note_line
-from karat.scores.summary import DIGITS, cell_text, interval_text, nonzero_text
+from karat.output.printable import Printable
+from karat.output.tables import DIGITS, Cell, Table, note_line
+from karat.scores.summary import cell_text, interval_text, nonzero_text
 from karat.stats import Kappa, kappas, kendall_tau
 
 _LEAST_SYSTEMS = 3
@@ -96,7 +97,7 @@ class ValueAgreement:
 
 
 @dataclass(frozen=True)
-class LabelAgreement(TabularParts):
+class LabelAgreement(Printable):
     """How far models agree with people; print it, or read `tasks` and `values`."""
 
     tasks: tuple[TaskAgreement, ...]
@@ -118,8 +119,8 @@ class LabelAgreement(TabularParts):
             if len(found) >= _LEAST_SYSTEMS
         }
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row per model and task, without the confusion tables."""
+    def records(self) -> list[dict[str, Any]]:
+        """A record per model and task, without the confusion tables."""
         return [each.to_dict() for each in self.tasks]
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,7 +130,7 @@ class LabelAgreement(TabularParts):
             {"scale": list(each.scale), "confusion": [list(row) for row in each.confusion]} for each in self.tasks
         )
         return {
-            "tasks": [row | table for row, table in zip(self.rows(), tables, strict=True)],
+            "tasks": [row | table for row, table in zip(self.records(), tables, strict=True)],
             "values": [each.to_dict() for each in self.values],
             "taus": {by: taus for by in models if (taus := self.taus(by))},
             "notes": list(self.notes),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from numbers import Rational, Real
@@ -15,10 +16,10 @@ import numpy as np
 from karat.arguments import as_count
 from karat.documents.ids import all_text, identifier
 from karat.documents.words import separate_cjk_characters
-from karat.errors import KaratError, did_you_mean, first_few, list_hint, plural, require, shown
+from karat.errors import KaratError, Parameter, did_you_mean, first_few, list_hint, plural, require, shown
 from karat.judged import Floats, Ints
 from karat.registry.names import format_value
-from karat.sources.texts import read_texts
+from karat.sources.texts import FoundTexts, read_texts
 
 if TYPE_CHECKING:
     from karat.scores import Scores
@@ -34,6 +35,24 @@ _MAX_GROUPS = 50
 _HINT = 'Use "length", "relevant", {query: value}, a function of the query, or a list or Series of one value per query.'
 
 
+@dataclass(frozen=True)
+class QueryColumn(Mapping[str, Value]):
+    """A column of a file, by which queries are grouped: its name, a value per query, and notes on what was read."""
+
+    name: str
+    values_by_query: Mapping[str, Value]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, query: str) -> Value:
+        return self.values_by_query[query]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_query)
+
+    def __len__(self) -> int:
+        return len(self.values_by_query)
+
+
 def name_of_groups(by: Any) -> str:
     """The name of the property that queries are grouped by, as far as it is known."""
     name = by if isinstance(by, str) else getattr(by, "name", None)
@@ -45,28 +64,33 @@ def named_groups(by: Any) -> dict[str, Any]:
     return {} if by is None else {name_of_groups(by): by}
 
 
-def query_values(scores: Scores, by: Any, texts: Any = None) -> list[Value]:
-    """The value that each query is grouped by; `by` and `texts` are the arguments `by` and `queries` of `slices`."""
+def query_values(scores: Scores, by: Any, texts: Any = None) -> tuple[list[Value], tuple[str, ...]]:
+    """The value that each query is grouped by, and notes on what was read for that.
+
+    `by` and `texts` are the arguments `by` and `queries` of `slices`.
+    """
     if not isinstance(by, str):
-        return _one_value_each(scores.queries, by)
+        return _one_value_each(scores.queries, by), by.notes if isinstance(by, QueryColumn) else ()
     if by == "length":
         return _lengths(scores, texts)
     if by == "relevant":
-        return _relevant(scores)
+        return _relevant(scores), ()
     near = did_you_mean(by, ("length", "relevant"))
     raise KaratError(f"queries cannot be grouped by {shown(by)}", hint=f"{near} {_HINT}".strip())
 
 
-def _lengths(scores: Scores, texts: Any) -> list[Value]:
+def _lengths(scores: Scores, texts: Any) -> tuple[list[Value], tuple[str, ...]]:
     """The number of words of each query, separated by blanks; each Chinese or Japanese character is a word."""
+    notes: tuple[str, ...] = ()
     if texts is not None:
-        known = {query: found.text for query, found in read_texts(texts, scores.queries, "queries").items()}
+        found = texts if isinstance(texts, FoundTexts) else read_texts(texts, scores.queries, "queries")
+        known, notes = {query: each.text for query, each in found.items()}, found.notes
     else:
         known = {**scores.questions} or {query: query for query in scores.queries}
         what = "grouping by length needs the texts of the queries, but only their ids are known"
         is_known = scores.questions or any(len(query.split()) > 1 for query in known)
-        require(is_known, what, 'Pass queries={"q1": "how soft is gold"}.')
-    return [_length(known[query]) if query in known else None for query in scores.queries]
+        require(is_known, what, ["Add their texts, such as ", Parameter("queries", "queries.jsonl"), "."])
+    return [_length(known[query]) if query in known else None for query in scores.queries], notes
 
 
 def _length(text: str) -> float:
@@ -76,8 +100,8 @@ def _length(text: str) -> float:
 
 def _relevant(scores: Scores) -> list[Value]:
     if scores.evidence is None:
-        hint = "Evaluate the documents again: saved scores contain no run data. Or pass by={query: number}."
-        raise KaratError("these scores contain no judged documents", hint=hint)
+        hint = "Evaluate the runs again: saved scores contain no run data. Or give each query a value with "
+        raise KaratError("these scores contain no judged documents", hint=[hint, Parameter("by"), "."])
     truth = scores.evidence.truth
     relevant_before = np.append(0.0, np.cumsum(truth.grades >= 1))
     counts = np.diff(relevant_before[truth.offsets]).tolist()
@@ -92,25 +116,27 @@ def _one_value_each(queries: Sequence[str], given: Any) -> list[Value]:
     if index is not None and not (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
         if not index.is_unique:
             twice = index[index.duplicated()].tolist()[0]
-            raise KaratError(f"the index of by contains {shown(twice)} twice", hint="Give each query one value.")
+            raise KaratError(
+                ["the index of ", Parameter("by"), f" contains {shown(twice)} twice"], hint="Give each query one value."
+            )
         given = given.to_dict()
     values = next((getattr(given, to)() for to in ("to_pylist", "to_list", "tolist") if hasattr(given, to)), given)
     if isinstance(given, Mapping):
         known = given if all_text(given) else {_id(query): value for query, value in given.items()}
         if not any(query in known for query in queries):
             hint = f"The query ids are {first_few(queries)}."
-            raise KaratError("by has no value for any of the queries", hint=hint)
+            raise KaratError([Parameter("by"), " has no value for any of the queries"], hint=hint)
         values = [known.get(query) for query in queries]
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         if len(values) != len(queries):
             hint = "Pass one value per query, in the order of scores.queries, or {query: value}."
-            what = f"by has {plural(len(values), 'value')} for {plural(len(queries), 'query')}"
-            raise KaratError(what, hint=hint)
+            what = f" has {plural(len(values), 'value')} for {plural(len(queries), 'query')}"
+            raise KaratError([Parameter("by"), what], hint=hint)
     elif callable(given):
         values = [given(query) for query in queries]
     else:
         hint = f"{list_hint(given)} {_HINT}".strip()
-        raise KaratError(f"by={shown(given)} does not have one value per query", hint=hint)
+        raise KaratError([Parameter("by", given), " does not have one value per query"], hint=hint)
     return [_plain(value, query) for query, value in zip(queries, values, strict=True)]
 
 
@@ -142,7 +168,7 @@ def read_bins(bins: Any) -> int | Floats | None:
         if countable and np.isfinite(edges).all() and (np.diff(edges) > 0).all():
             return edges
     hint = f"Pass a number of ranges from 2 to {_MAX_GROUPS}, or increasing edges, for example bins=[5, 10, 20]."
-    raise KaratError(f"bins={shown(bins)} is neither a number of ranges nor a list of edges", hint=hint)
+    raise KaratError([Parameter("bins", bins), " is neither a number of ranges nor a list of edges"], hint=hint)
 
 
 def grouped(values: Sequence[Value], bins: int | Floats | None) -> tuple[list[str], Ints]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karat.analysis.query_groups import NONE, grouped, name_of_groups, query_values, read_bins
-from karat.errors import plural, require
+from karat.errors import Message, Parameter, plural, require
 from karat.options import check_level, level_text
-from karat.output.tables import Cell, Mark, Table, Tabular
+from karat.output.printable import Tabular
+from karat.output.tables import DIGITS, Cell, Mark, Table, note_line
 from karat.scores.combining import after_mean, before_mean, combination
 from karat.scores.summary import (
-    DIGITS,
     POSSIBLE,
     cell_text,
     check_digits,
@@ -46,6 +46,8 @@ class Slices(Tabular):
     whole: Scores
     level: float | None = 0.95
     valueless: int = 0
+    reading: tuple[str, ...] = ()
+    """notes on the groups, and on the texts of queries, that were read"""
 
     def to_dict(self) -> dict[str, Any]:
         """`{"by", "level", "groups": [{"group", "queries", "scores": {measure: {"mean", "low", "high"}}}], "all"}`.
@@ -60,6 +62,14 @@ class Slices(Tabular):
             }
             rows.append({"group": label, "queries": len(scores.queries), "scores": values})
         return {"by": self.by, "level": self.level, "groups": rows[:-1], "all": rows[-1]}
+
+    def records(self) -> list[dict[str, object]]:
+        """A record per group and measure."""
+        return [
+            {"group": group["group"], "queries": group["queries"], "measure": measure, **values}
+            for group in self.to_dict()["groups"]
+            for measure, values in group["scores"].items()
+        ]
 
     def table(self, digits: int = DIGITS) -> Table:
         """A row per group, with the weakest of each column marked, and a last row for all queries."""
@@ -115,7 +125,8 @@ class Slices(Tabular):
             lines += [f"note: {finding}" for finding in narrow_intervals(self.whole, *self.groups.values())]
         if self.valueless:
             lines.append(f"note: {plural(self.valueless, 'query')} without a value to group by, in {NONE}.")
-        return (*lines, *notes({"": self.whole}, with_possible=False))
+        reading = (note_line(f"{note}.") for note in self.reading)
+        return (*lines, *notes({"": self.whole}, with_possible=False), *reading)
 
     def _weakness(self, alpha: float) -> list[str]:
         """Whether a group is significantly weak, by the first measure that is not a sum."""
@@ -177,13 +188,13 @@ def slices(
     edges = read_bins(bins)
     level = None if level is None else check_level(level)
     by_length = isinstance(by, str) and by == "length"
-    hint = 'Use by="length", or leave queries out.'
-    require(queries is None or by_length, "queries is only used to group by length", hint)
-    values = query_values(scores, by, queries)
+    hint: Message = ["Use ", Parameter("by", "length"), ", or leave ", Parameter("queries"), " out."]
+    require(queries is None or by_length, [Parameter("queries"), " is only used to group by length"], hint)
+    values, reading = query_values(scores, by, queries)
     labels, group_of_query = grouped(values, edges)
     groups = {}
     ends = np.cumsum(np.bincount(group_of_query, minlength=len(labels)))
     for label, rows in zip(labels, np.split(np.argsort(group_of_query, kind="stable"), ends)[:-1], strict=True):
         # Findings concern all queries and are shown under the table.
         groups[label] = replace(scores.take(rows), findings=())
-    return Slices(name_of_groups(by), groups, scores, level, values.count(None))
+    return Slices(name_of_groups(by), groups, scores, level, values.count(None), reading)

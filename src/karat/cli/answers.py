@@ -7,12 +7,11 @@ from typing import Any, get_args
 import click
 
 from karat.cli import options as opt
-from karat.cli.completion import complete_measure
-from karat.cli.parser import Command
+from karat.cli.parser import EVALUATED, OUTPUT, Command
 from karat.options import Missing
 
 
-@click.command("answers", cls=Command)
+@click.command("answers", cls=Command, example="karat answers gold.json predictions.json -m EM -m F1 --ci")
 @opt.file_argument(
     "truth",
     "TRUTH",
@@ -26,32 +25,28 @@ from karat.options import Missing
     'Predicted answers: JSON such as {"q1": "answer"}, or any format above.',
     several=True,
 )
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="A measure, such as F1 or 'EM(normalize=true)'. Repeatable.",
-    shell_complete=complete_measure,
-)
-@opt.per_query
-@opt.names
-@opt.intervals
-@opt.digits
-@opt.sort
-@click.option("--explain", metavar="QUERY", help="Compare the answer to one question with each of its gold answers.")
-@opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every question")
-@click.option(
-    "--field",
-    "fields",
-    multiple=True,
-    metavar="NAME=FIELD",
-    help="Read NAME from this field of the files: query=id, gold_answers=labels, answer=output. Repeatable.",
-)
 @opt.choice_option(
-    "missing", get_args(Missing), "zero", "Score questions without a predicted answer as 0, or skip them."
+    "missing",
+    get_args(Missing),
+    "zero",
+    "Score questions without a predicted answer as 0, or skip them.",
+    group=EVALUATED,
 )
+@opt.measure_option("F1 or 'EM(normalize=true)'")
+@opt.intervals
+@opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every question")
+@opt.per_query
+@opt.option(
+    "--explain",
+    group=OUTPUT,
+    metavar="QUERY",
+    help="Compare the answer to one question with each of its gold answers.",
+)
+@opt.sort
+@opt.digits
+@opt.names
+@opt.safe_csv
+@opt.field_option("the files: query=id, gold_answers=labels, answer=output")
 def command(
     truth: str,
     predictions: tuple[str, ...],
@@ -63,8 +58,8 @@ def command(
 ) -> None:
     """Evaluate predicted answers against gold answers. Several files of predictions are shown in one table."""
     from karat.cli.inputs import parse_fields
-    from karat.cli.models import with_findings, with_static_model
     from karat.cli.output import Output, check_sort, print_scores
+    from karat.cli.settings import with_findings, with_static_model
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
     from karat.registry.selection import listed_measures

@@ -3,20 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from karat.cli.output import Output, print_report
 from karat.errors import KaratError, plural
-from karat.output.tables import Cell, Table
+from karat.output.printable import Printable
+from karat.output.tables import DIGITS, Cell, Table
 from karat.registry.names import format_value
 from karat.scores import Scores
 from karat.scores.bounds import Bounds
 from karat.scores.summary import notes
 
 
-def print_bounds(runs: Mapping[str, Scores], output: Output) -> None:
-    """Print or write the bounds of each measure and run."""
+@dataclass(frozen=True)
+class BoundsOfSystems(Printable):
+    """The bounds of each measure and run: a row per measure and run, or a table per query for each of them."""
+
+    bounds: Mapping[tuple[str, str], Bounds]
+    """by measure and run"""
+    several: bool
+    per_query: bool
+    notes: tuple[str, ...]
+
+    def tables(self, digits: int = DIGITS) -> list[Table]:
+        by_query = _tables_per_query(self.bounds, self.several, digits) if self.per_query else []
+        tables = by_query or [_table(self.bounds, self.several, digits)]
+        return [*tables[:-1], replace(tables[-1], notes=(*tables[-1].notes, *self.notes))]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of each measure, by run if there are several."""
+        by_run: dict[str, dict[str, object]] = {}
+        for (measure, run), each in self.bounds.items():
+            by_run.setdefault(run, {})[measure] = each.to_dict()
+        return {"runs": by_run} if self.several else next(iter(by_run.values()))
+
+    def records(self) -> list[dict[str, object]]:
+        """A record per measure and run, or per query."""
+        return [
+            {**({"run": run} if self.several else {}), "measure": measure, **row}
+            for (measure, run), each in self.bounds.items()
+            for row in (each.records() if self.per_query else [_over_all(each.to_dict())])
+        ]
+
+
+def bounds_of(runs: Mapping[str, Scores], per_query: bool) -> BoundsOfSystems:
+    """The bounds of each measure and run that has them, with a note on those that have none."""
     bounds: dict[tuple[str, str], Bounds] = {}
     errors: list[KaratError] = []
     for run, scores in runs.items():
@@ -28,21 +59,7 @@ def print_bounds(runs: Mapping[str, Scores], output: Output) -> None:
     if not bounds:
         raise errors[0]
     under = (*dict.fromkeys(f"note: {error.what}." for error in errors), *notes(runs, with_possible=False))
-    several = len(runs) > 1
-    digits = output.decimals
-    tables = _tables_per_query(bounds, several, digits) if output.per_query else [_table(bounds, several, digits)]
-    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *under))
-    documents = {key: each.to_dict() for key, each in bounds.items()}
-    rows = [
-        {**({"run": run} if several else {}), "measure": measure, **row}
-        for (measure, run), document in documents.items()
-        for row in (document["queries"] if output.per_query else [_over_all(document)])
-    ]
-    by_run: dict[str, dict[str, object]] = {}
-    for (measure, run), document in documents.items():
-        by_run.setdefault(run, {})[measure] = document
-    whole = {"runs": by_run} if several else next(iter(by_run.values()))
-    print_report(output, tables, document=lambda: whole, rows=lambda: rows)
+    return BoundsOfSystems(bounds, len(runs) > 1, per_query, under)
 
 
 def _over_all(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,9 +88,5 @@ def _table(bounds: Mapping[tuple[str, str], Bounds], several: bool, digits: int)
 
 
 def _tables_per_query(bounds: Mapping[tuple[str, str], Bounds], several: bool, digits: int) -> list[Table]:
-    tables = []
-    for (_, run), each in bounds.items():
-        for table in each.tables(digits):
-            notes = tuple(f"{run}: {note}" for note in table.notes) if several else table.notes
-            tables.append(replace(table, notes=notes))
-    return tables
+    tables = ((run, table) for (_, run), each in bounds.items() for table in each.tables(digits))
+    return [replace(table, title=run) if several else table for run, table in tables]

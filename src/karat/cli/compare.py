@@ -6,52 +6,48 @@ from typing import Any
 
 import click
 
+from karat.cli import comparison_options as comparing
 from karat.cli import options as opt
 from karat.cli.parser import Command
 
 
-@click.command("compare", cls=Command)
+@click.command("compare", cls=Command, example="karat compare truth.qrels runs/*.trec --baseline bm25 -m nDCG@10 -m AP")
 @opt.truth_or_system
 @opt.systems
 @opt.measures
-@opt.baseline("all pairs of runs are compared")
-@opt.comparison_options
+@opt.system_options()
 @opt.lower_is_better
+@comparing.baseline("all pairs of runs are compared")
 @opt.by
-@opt.queries
-@opt.corpus
-@opt.digits
-@opt.sort
-@opt.plot_options("differences (intervals of more than 6 pairs of systems)")
+@comparing.comparison_options
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.report
-@opt.verdict_options
-@opt.fields
-@opt.input_options
-@opt.evaluation_options
+@opt.sort
+@opt.digits
+@opt.plot_options("differences (intervals of more than 6 pairs of systems)")
+@opt.safe_csv
 def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str | None, **given: Any) -> None:
     """Compare systems query by query: differences, confidence intervals and significance tests."""
-    from functools import partial
-
-    from karat.cli.output import Output, check_sort, print_report
-    from karat.cli.plots import plot_file
-    from karat.cli.requests import Request, method_of
-    from karat.cli.slices import print_comparison
+    from karat.cli.inputs import Inputs
+    from karat.cli.output import Output, check_sort
+    from karat.cli.report import check_report_file, plot_needs_run_data, save_plot, save_report
+    from karat.cli.settings import Settings
     from karat.cli.systems import SystemFiles
     from karat.comparison import compare_with
     from karat.errors import KaratError
 
     output = Output.of(given, is_scores=False)
-    method = method_of(given)
-    plotted = plot_file(given)
-    request = Request.of(given, accepts_saved=True)
-    files = SystemFiles([truth, *runs], request.evaluation)
+    method = comparing.method_of(given)
+    settings = Settings.of(given)
+    check_report_file(output)
+    inputs = Inputs.of(given, accepts_saved=True)
+    files = SystemFiles([truth, *runs], inputs, settings)
     if baseline is not None:
         baseline = files.name(baseline)
     systems = files.load()
-    request.check_groups(systems)
+    settings.check_groups(systems, inputs)
     # The number of relevant documents is part of the evidence, and questions are released with it.
-    if given["by"] not in ("relevant", "length") and request.page is None and not (plotted and plotted.needs_run_data):
+    if settings.by not in ("relevant", "length") and output.report is None and not plot_needs_run_data(output):
         systems = {name: scores.without_evidence() for name, scores in systems.items()}
     if len(systems) < 2:
         raise KaratError(
@@ -59,16 +55,10 @@ def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str |
         )
     check_sort(sort, systems)
     comparison = compare_with(method, systems, baseline, sort=sort)
-    if plotted is not None:
-        plotted.save("differences", comparison.systems, request.grouping, comparison)
-    request.save_report(comparison, files)
-    if request.grouping is not None:
-        print_comparison(comparison, request.grouping, output)
+    save_plot(output, "differences", comparison.systems, inputs, settings, comparison)
+    save_report(output, comparison, files)
+    if settings.by is None:
+        output.print(comparison)
     else:
-        print_report(
-            output,
-            [comparison.table(output.decimals)],
-            document=comparison.to_dict,
-            rows=comparison.records,
-            latex=partial(comparison.to_latex, digits=output.decimals),
-        )
+        texts = inputs.query_texts(settings.by, comparison.queries)
+        output.print(comparison.slices(settings.by, queries=texts))

@@ -8,7 +8,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.files import FileToWrite
-from karat.cli.parser import Argument, Command
+from karat.cli.parser import OUTPUT, READING, Argument, Command
 from karat.files.names import FORMATS
 
 
@@ -19,7 +19,7 @@ class FileOrOutput(FileToWrite):
         return [] if value == "-" else [value]
 
 
-@click.command("convert", cls=Command)
+@click.command("convert", cls=Command, example="karat convert runs/bm25.trec bm25.parquet")
 @opt.file_argument(
     "source",
     "IN",
@@ -35,10 +35,19 @@ class FileOrOutput(FileToWrite):
     description="The file to write: .trec, .qrels, .csv, .tsv, .json, .jsonl, .parquet or .feather; text also with .gz,"
     " .bz2, .xz, .zst or .lz4 after it. - is standard output.",
 )
-@opt.choice_option("as", ("run", "truth", "results"), None, "What IN contains, if that cannot be detected.")
-@opt.choice_option("output-format", FORMATS, None, "Format of OUT. By default, its suffix decides.")
+@opt.choice_option(
+    "as", ("run", "truth", "results"), None, "What IN contains, if that cannot be detected.", group=READING
+)
 @opt.options_of_one_input
-@click.option("--tag", default="karat", show_default=True, metavar="NAME", help="The name of the run in a TREC file.")
+@opt.choice_option("output-format", FORMATS, None, "Format of OUT. By default, its suffix decides.", group=OUTPUT)
+@opt.option(
+    "--tag",
+    group=OUTPUT,
+    default="karat",
+    show_default=True,
+    metavar="NAME",
+    help="The name of the run in a TREC file.",
+)
 def command(
     source: str,
     target: str,

@@ -75,7 +75,7 @@ The report on the three systems was not written: {problem}
 REPORT_FILE = "karat-demo.html"
 
 
-@click.command("demo", cls=Command)
+@click.command("demo", cls=Command, example="karat demo")
 def command() -> None:
     """Evaluate and compare three retrieval systems and two RAG systems on the data set shipped with karat.
 
@@ -95,7 +95,7 @@ def command() -> None:
     print_text(INTRODUCTION.format(questions=len(questions), passages=len(corpus), folder=demo.HERE))
     paths = {system: str(path) for system, path in demo.runs().items()}
     runs = evaluate_runs(str(demo.TRUTH), paths, MEASURES)
-    print_scores(runs, Output("table", None, level=0.95))
+    print_scores(runs, Output(level=0.95))
     print_text(COMPARISON)
     # The findings were just printed under the first table.
     two = {name: replace(runs[name], findings=()) for name in ("bm25", "bm25-rm3")}
@@ -105,7 +105,8 @@ def command() -> None:
     table = summary(scores)
     # The rows are not ranked: no way of matching is better than another; they answer different questions.
     rows = tuple(tuple(replace(cell, mark=None) for cell in row) for row in table.rows)
-    print_table(replace(table, header=("match", *table.header[1:]), rows=rows, notes=table.notes[:1]))
+    header = ("match", *table.header[1:])
+    print_table(replace(table, header=header, rows=rows, notes=table.notes[:1], narrower=None))
     print_text(ANSWERED)
     answers = evaluate_results(demo.RESULTS, ANSWERS)
     print_table(summary({"": answers}, 0.95))

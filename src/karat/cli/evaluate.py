@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from karat.cli import options as opt
-from karat.cli.parser import Command
+from karat.cli.parser import OUTPUT, STATISTICS, Command
 from karat.cli.spark import check_engine, engine_options
 
+if TYPE_CHECKING:
+    from karat.cli.inputs import Inputs
+    from karat.cli.settings import Settings
+    from karat.output.printable import BySystem
+    from karat.scores import Scores
 
-@click.command("evaluate", cls=Command)
+
+@click.command("evaluate", cls=Command, example="karat evaluate truth.qrels runs/*.trec -m nDCG@10 -m 'AP(rel=2)' --ci")
 @opt.file_argument(
     "truth",
     "TRUTH",
@@ -24,40 +31,37 @@ from karat.cli.spark import check_engine, engine_options
     "runs", "RUN...", "Runs, in the same formats. After a results file: more results files.", several=True
 )
 @opt.measures
-@opt.per_query
-@opt.names
+@opt.system_options()
 @opt.intervals
-@opt.digits
-@opt.sort
-@click.option(
-    "--explain",
-    metavar="QUERY",
-    help="Show which documents of a query were hits, rank by rank; its answer, and the labels of the answer.",
-)
-@click.option(
+@opt.by
+@opt.option(
     "--bounds",
+    group=STATISTICS,
     is_flag=True,
     help="Show the lowest and highest possible scores if unjudged documents were judged, and missing labels known.",
 )
-@opt.by
-@opt.queries
-@opt.corpus
-@opt.plot_options("intervals")
 @opt.output_options(opt.FORMATS, ".csv, .md, .tex, ..., or .json and .parquet for the scores of every query")
+@opt.per_query
+@opt.option(
+    "--explain",
+    group=OUTPUT,
+    metavar="QUERY",
+    help="Show which documents of a query were hits, rank by rank; its answer, and the labels of the answer.",
+)
 @opt.report
-@opt.verdict_options
-@opt.fields
-@opt.input_options
-@opt.evaluation_options
+@opt.sort
+@opt.digits
+@opt.plot_options("intervals")
+@opt.names
+@opt.safe_csv
 @engine_options
 def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, **given: Any) -> None:
     """Evaluate runs against ground truth. Several runs are shown in one table."""
-    from karat.cli.bounds import print_bounds
+    from karat.cli.inputs import Inputs
     from karat.cli.output import Output, check_sort, print_scores
-    from karat.cli.plots import plot_file
-    from karat.cli.requests import Request
-    from karat.cli.slices import print_slices
-    from karat.cli.spark import print_stored, scores_on_spark, store_on_spark
+    from karat.cli.report import check_report_file, save_plot, save_report
+    from karat.cli.settings import Settings
+    from karat.cli.spark import scores_on_spark, store_on_spark
     from karat.cli.systems import SystemFiles
     from karat.matching.matchers import matcher_of
     from karat.scores import SystemScores
@@ -67,31 +71,43 @@ def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, *
     check_engine({**given, "bounds": bounds, "sort": sort})
     is_stored = given["per_query_path"] is not None
     output = Output.of(given, is_scores=not (bounds or given["by"] or is_stored))
-    plotted = plot_file(given)
-    request = Request.of(given)
+    settings = Settings.of(given)
+    check_report_file(output)
+    inputs = Inputs.of(given)
     if is_stored:
-        print_stored(store_on_spark([truth, *runs], request.evaluation, given), output)
+        output.print(store_on_spark([truth, *runs], inputs, settings, given, output.level))
         return
     if given["engine"] == "spark":
         files = None
-        systems = SystemScores(scores_on_spark([truth, *runs], request.evaluation, given))
+        systems = SystemScores(scores_on_spark([truth, *runs], inputs, settings, given))
     else:
-        files = SystemFiles([truth, *runs], request.evaluation)
+        files = SystemFiles([truth, *runs], inputs, settings)
         systems = SystemScores(files.load())
-    request.check_groups(systems)
+    settings.check_groups(systems, inputs)
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
-    if plotted is not None:
-        plotted.save("bounds" if bounds else "intervals", scores, request.grouping)
+    save_plot(output, "bounds" if bounds else "intervals", scores, inputs, settings)
     if files is not None:
-        request.save_report(scores, files)
+        save_report(output, scores, files)
     if bounds:
-        print_bounds(scores, output)
-    elif request.grouping is not None:
-        print_slices(scores, request.grouping, output)
+        from karat.cli.bounds import bounds_of
+
+        output.print(bounds_of(scores, output.per_query))
+    elif settings.by is not None:
+        output.print(_slices(scores, inputs, settings))
     else:
-        texts = request.texts
-        print_scores(scores, output, texts.queries or None, texts.corpus_to_show(given["match"]))
+        print_scores(scores, output, inputs.queries or None, inputs.corpus_to_show(given["match"]))
+
+
+def _slices(systems: Mapping[str, Scores], inputs: Inputs, settings: Settings) -> BySystem:
+    """The scores of each group of queries, for each system."""
+    from karat.analysis.texts import questions_of
+    from karat.output.printable import BySystem
+
+    texts = inputs.query_texts(settings.by, (query for scores in systems.values() for query in scores.queries))
+    questions = questions_of(systems.values())
+    named = {name: replace(scores, questions=questions) for name, scores in systems.items()}
+    return BySystem({name: scores.slices(settings.by, queries=texts) for name, scores in named.items()})
 
 
 def _check_views(bounds: bool, given: Mapping[str, Any]) -> None:

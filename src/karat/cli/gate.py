@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from karat.cli import comparison_options as comparing
 from karat.cli import options as opt
 from karat.cli.completion import complete_rule
 from karat.cli.files import FileToRead, FileToWrite, check_files, split_system, split_texts
-from karat.cli.parser import Command
-from karat.options import EVALUATION_OPTIONS, GateOptions
+from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, READING, STATISTICS, Command
+from karat.options import EVALUATION_OPTIONS, GATE_UNKNOWN_LABELS, GateOptions
 
 if TYPE_CHECKING:
+    from karat.cli.inputs import Inputs
     from karat.cli.output import Output
-    from karat.cli.requests import Request
+    from karat.cli.settings import Settings
     from karat.gating.config import Config, Options
     from karat.gating.outcomes import Gate
     from karat.gating.rules import Rule
@@ -29,12 +31,21 @@ _NOT_OF_TESTS = ("significant", "lower_is_better", "unknown")
 
 
 def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]:  # noqa: A002
-    return click.option(
-        name, multiple=True, metavar="MEASURE=LIMIT", help=f"{help} Repeatable.", shell_complete=complete_rule
+    return opt.option(
+        name,
+        group=MEASURES,
+        multiple=True,
+        metavar="MEASURE=LIMIT",
+        help=f"{help} Repeatable.",
+        shell_complete=complete_rule,
     )
 
 
-@click.command("gate", cls=Command)
+@click.command(
+    "gate",
+    cls=Command,
+    example="karat gate truth.qrels runs/bm25-rm3.trec --min nDCG@10=0.5 --min AP=0.4",
+)
 @opt.file_argument(
     "truth",
     "TRUTH",
@@ -42,6 +53,12 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     required=True,
 )
 @opt.file_argument("run", "RUN", "A run, or its saved scores; runs.json:bm25 is one of several in a file.")
+@opt.file_option(
+    "--baseline",
+    kind=FileToRead(),
+    group=EVALUATED,
+    help="The system to compare with: a run for the same TRUTH, results, or saved scores.",
+)
 @_rule_option("--min", "The lowest score that passes, such as nDCG@10=0.6.")
 @_rule_option("--max", "The highest score that passes, such as Unjudged@10=0.2.")
 @_rule_option("--max-drop", "How much worse than the baseline a score may be, such as AP=0.01.")
@@ -50,43 +67,29 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     "A drop that would matter, such as AP=0.02: pass only if a test shows that the score is worse by less.",
 )
 @opt.file_option(
-    "--baseline",
+    "--config",
     kind=FileToRead(),
-    help="The system to compare with: a run for the same TRUTH, results, or saved scores.",
+    group=READING,
+    help="Read rules and options from [gate] of a karat.toml, or [tool.karat.gate] of a pyproject.toml. By default,"
+    " those of the current folder are read. Options on the command line take precedence.",
 )
-@click.option(
+@opt.system_options(GATE_UNKNOWN_LABELS)
+@opt.lower_is_better
+@opt.option(
     "--significant/--no-significant",
+    group=STATISTICS,
     default=False,
     show_default=True,
     help="Fail on a drop only if it is significantly larger than its limit.",
 )
-@opt.test
-@opt.correction
-@click.option(
-    "--level",
-    default=0.95,
-    metavar="LEVEL",
-    show_default=True,
-    help="With --significant and --non-inferior: a one-sided test is significant if p is below 1 - LEVEL.",
-)
-@opt.common_queries
-@opt.queries
-@opt.corpus
-@opt.force
-@opt.lower_is_better
-@opt.file_option(
-    "--config",
-    kind=FileToRead(),
-    help="Read rules and options from [gate] of a karat.toml, or [tool.karat.gate] of a pyproject.toml. By default,"
-    " those of the current folder are read. Options on the command line take precedence.",
-)
-@opt.file_option("--junit", kind=FileToWrite(), help="Also write JUnit XML with a test case per rule.")
+@comparing.level("With --significant and --non-inferior: a one-sided test is significant if p is below 1 - LEVEL.")
+@comparing.test
+@comparing.correction
+@comparing.common_queries
+@comparing.force
 @opt.output_options(_FORMATS, ".txt, .json or .md")
+@opt.file_option("--junit", kind=FileToWrite(), group=OUTPUT, help="Also write JUnit XML with a test case per rule.")
 @opt.report
-@opt.gate_verdict_options
-@opt.fields
-@opt.input_options
-@opt.evaluation_options
 @click.pass_context
 def command(
     context: click.Context,
@@ -99,8 +102,9 @@ def command(
     **given: Any,
 ) -> int:
     """Check a system against rules. The exit status is 0 if it passes, 1 if it fails, and 2 after an error."""
-    from karat.cli.output import Output
-    from karat.cli.requests import Request
+    from karat.cli.inputs import Inputs
+    from karat.cli.report import check_report_file
+    from karat.cli.settings import Settings
     from karat.gating.config import find_config, read_config
     from karat.gating.rules import KINDS, parse_rules
 
@@ -115,17 +119,14 @@ def command(
         given |= {name: value for name, value in in_config.items() if not opt.is_given(context, name)}
         given |= _texts_in_use(context, given)
     _check_files(context, in_file, given)
-    output = Output(given["format"], given["file"])
-    _check_format(output)
+    output = _output(given)
     test_options = {name: given[name] for name in GateOptions.__annotations__}
-    request = Request.of(
-        {**given, "lower_is_better": ()},  # it applies to the scores of the run only, after they are loaded
-        accepts_saved=True,
-        rejects_unused_options=strict,
-        field_option=field_option,
-    )
+    # What is lower is better applies to the scores of the run only, after they are loaded.
+    settings = Settings.of(given, lower_is_better=(), rejects_unused_options=strict)
+    check_report_file(output)
+    inputs = Inputs.of(given, accepts_saved=True, field_option=field_option)
     paths = [truth] if run is None else [truth, run]
-    gate = _checked(paths, baseline, rules, in_file, request, test_options)
+    gate = _checked(paths, baseline, rules, in_file, inputs, settings, output, test_options)
     _print_gate(gate, output, junit)
     return 0 if gate.passed else 1
 
@@ -167,17 +168,19 @@ def _as_given(options: Options) -> dict[str, Any]:
     return given
 
 
-def _check_format(output: Output) -> None:
-    """Reject a format that a gate cannot be written in, before any work is done."""
-    from karat.cli.output import check_output
+def _output(given: Mapping[str, Any]) -> Output:
+    """Where and how the outcome is printed; a format that a gate cannot be written in is an error before any work."""
+    from karat.cli.output import Output
     from karat.errors import KaratError
 
-    if output.file is not None and output.format_option is None and output.file.lower().endswith(".xml"):
-        raise KaratError("-o does not write JUnit XML", place=output.file, hint="Use --junit instead of -o.")
-    check_output(output)
+    file = given["file"]
+    if file is not None and given["format"] is None and file.lower().endswith(".xml"):
+        raise KaratError("-o does not write JUnit XML", place=file, hint="Use --junit instead of -o.")
+    output = Output.of(given)
     if output.format not in _FORMATS:
         hint = f"Use {', '.join(_FORMATS)}."
-        raise KaratError(f"a gate cannot be written as {output.format}", place=output.file, hint=hint)
+        raise KaratError(f"a gate cannot be written as {output.format}", place=file, hint=hint)
+    return output
 
 
 def _checked(
@@ -185,11 +188,14 @@ def _checked(
     baseline: str | None,
     given: Sequence[Rule],
     in_file: Config | None,
-    request: Request,
+    inputs: Inputs,
+    settings: Settings,
+    output: Output,
     test_options: Mapping[str, Any],
 ) -> Gate:
     """The outcome of each rule. Rules and options are checked before anything is evaluated."""
-    from karat.cli.models import with_findings, with_static_model
+    from karat.cli.report import save_report
+    from karat.cli.settings import with_findings, with_static_model
     from karat.cli.systems import SystemFiles, saved_system
     from karat.comparison import choose_method
     from karat.files.input_file import InputFile
@@ -205,8 +211,7 @@ def _checked(
     from karat.scores.directions import with_lower_is_better
     from karat.sources.contents import is_saved_scores
 
-    evaluation = request.evaluation
-    rel = evaluation.options["rel"]
+    rel = settings.options["rel"]
     rules = merge_rules(
         with_relevance_threshold(in_file.rules if in_file else (), rel), with_relevance_threshold(given, rel)
     )
@@ -214,12 +219,12 @@ def _checked(
     check_rules(rules, before is not None)
     method = choose_method(**{name: value for name, value in test_options.items() if name not in _NOT_OF_TESTS})
     check_drop_options(rules, test_options)
-    matcher_of(evaluation.options["match"])
+    matcher_of(settings.options["match"])
     names: list[str] = []
     findings: list[Finding] = []
     # Each file is opened once: one of them may be standard input.
     opened = {path: InputFile(split_system(path)[0]) for path in (*paths, *([] if before is None else [before]))}
-    formats = evaluation.inputs.formats
+    formats = inputs.formats
     if not is_saved_scores(opened[paths[0]], formats.get("truth")):
         if not is_saved_scores(opened[paths[-1]], formats.get("run")):
             check_measures(rules)
@@ -231,8 +236,8 @@ def _checked(
         saved = saved_system(before, opened[before])
     evaluated = [] if before is None or saved is not None else [before]
     # The names of the measures already contain the threshold.
-    evaluation = replace(evaluation, measures=names, options={**evaluation.options, "rel": None})
-    files = SystemFiles([*paths, *evaluated], evaluation, opened)
+    settings = replace(settings, measures=names, options={**settings.options, "rel": None})
+    files = SystemFiles([*paths, *evaluated], inputs, settings, opened)
     files.require_one_per_file()
     systems = files.load()
     systems = with_findings(systems, findings)
@@ -244,13 +249,13 @@ def _checked(
     run = with_lower_is_better({"": run}, lower, parameter)[""]
     before_scores = next(iter(others), None) if saved is None else saved
     outcome = gate(run, rules, before_scores, **{**test_options, "lower_is_better": ()})
-    if request.page is not None:
+    if output.report is not None:
         from karat.report import compared
 
         baselines = {} if saved is None or before is None else {before: saved}
         reported = with_lower_is_better({**baselines, **dict(reversed(systems.items()))}, lower, parameter)
         subject = compared(reported, next(iter(reported)) if len(reported) > 1 else None, for_drops(method))
-        request.page.save(subject, files, list(baselines))
+        save_report(output, subject, files, list(baselines))
     return replace(outcome, origin=_origin(in_file, given))
 
 
@@ -295,7 +300,6 @@ def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
 
 def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
     """Print the outcomes or write them to files; on GitHub, also as annotations and a job summary."""
-    from karat.cli.output import write_or_print
     from karat.cli.terminal import print_commands, print_error
     from karat.gating import outputs
     from karat.output.files import write_text
@@ -304,27 +308,9 @@ def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
         write_text(gate.junit(), junit)
     if note := outputs.append_summary(gate, os.environ):
         print_error(f"{note}\n")
-    text = _rendered(gate, output)
     with suppress(SystemExit):  # raised if nobody reads standard output; the exit status still tells the outcome
-        write_or_print(text, output)
+        output.print(gate)
     if outputs.in_github(os.environ):
         with suppress(SystemExit):
             # Standard output may be a document in JSON or Markdown.
             print_commands(outputs.commands(gate), to_error=output.file is None and output.format != "table")
-
-
-def _rendered(gate: Gate, output: Output) -> str:
-    from karat.cli.terminal import colour_console
-    from karat.gating import outputs
-    from karat.output.files import json_text
-
-    if output.format == "json":
-        return json_text(gate.to_dict())
-    if output.format == "markdown":
-        return outputs.markdown(gate)
-    console = colour_console() if output.file is None else None
-    if console is None:
-        return outputs.text(gate)
-    with console.capture() as page:
-        console.print(gate)
-    return page.get()

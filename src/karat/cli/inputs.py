@@ -1,17 +1,25 @@
-"""What a command line says about its files: their formats, the names of their columns, and the split of a data set."""
+"""What a command line says about its files: how they are read, and the texts, labels and groups in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from karat.columns import GivenNames, IfPresent, plain_names
 from karat.columns.spellings import Role
 from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import check_format
+from karat.options import UNKNOWN_LABELS, Unknown
 from karat.sources.files import DescribedFile
+
+if TYPE_CHECKING:
+    from karat.analysis.query_groups import QueryColumn
+    from karat.sources.texts import FoundTexts
 
 Side = Literal["truth", "run", "queries", "corpus"]
 _PAIRS: tuple[Side, ...] = ("truth", "run")
@@ -19,11 +27,12 @@ _ROLES: dict[Side, tuple[Role | Literal["id", "text", "title"], ...]] = {
     "truth": ("query", "doc", "grade"), "run": ("query", "doc", "score", "rank"),
     "queries": ("id", "text"), "corpus": ("id", "text", "title"),
 }  # fmt: skip
+_BUILT_IN = ("length", "relevant")
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The formats of files, the names of their columns by role, and the split of a BEIR data set.
+    """What is evaluated, and how its files are read: formats, columns, fields, texts and labels.
 
     A column that is given for ground truth and runs together is `IfPresent`: only one of them needs to have it.
     """
@@ -31,12 +40,52 @@ class Inputs:
     formats: Mapping[Side, str] = field(default_factory=dict)
     columns: Mapping[Side, GivenNames] = field(default_factory=dict)
     split: str | None = None
+    """of a BEIR data set"""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """the names of fields in results"""
+    field_option: str = "--field"
+    """where the fields are given, for messages"""
+    queries: Sequence[DescribedFile] = ()
+    corpus: Sequence[DescribedFile] = ()
+    shows_texts: bool = False
+    """whether the texts of queries and documents are shown, or only used to group queries and to match documents"""
+    verdicts: tuple[str, ...] = ()
+    author: str | None = None
+    unknown: Unknown = UNKNOWN_LABELS.default
+    accepts_saved: bool = False
+    """whether a file may also contain saved scores"""
+    force: bool = False
+    """whether saved scores may have been evaluated against other ground truth than the one given"""
 
-    @property
-    def given(self) -> list[str]:
-        """The options that are given."""
-        options = {"--input-format": self.formats, "--column": self.columns, "--split": self.split is not None}
-        return [option for option, value in options.items() if value]
+    @classmethod
+    def of(cls, given: Mapping[str, Any], *, shows_texts: bool = False, **others: Any) -> Inputs:
+        """What the options of a command say; what cannot be read, or has no effect, is an error before any work."""
+        inputs = parse_inputs(given["formats"], given["columns"], given["split"])
+        is_shown = shows_texts or given.get("report") is not None or given.get("explain") is not None
+        unknown = given.get("unknown", UNKNOWN_LABELS.default)
+        inputs = replace(
+            inputs,
+            fields=parse_fields(given["fields"]),
+            queries=inputs.texts("queries", given.get("queries", ())),
+            corpus=inputs.texts("corpus", given["corpus"]),
+            shows_texts=is_shown,
+            verdicts=tuple(given.get("verdicts", ())),
+            author=given.get("author"),
+            # A gate can also decide by the worst value of saved scores.
+            unknown=UNKNOWN_LABELS.default if unknown == "worst" else unknown,
+            force=given.get("force", False),
+            **others,
+        )
+        if inputs.queries and not is_shown and given.get("by") != "length":
+            hint = "Add --by length, or leave --queries out."
+            raise KaratError("--queries is only used to group by length", hint=hint)
+        check_texts(inputs.queries, "queries")
+        check_texts(inputs.corpus, "corpus")
+        for option, is_given in (("author", inputs.author), ("unknown", inputs.unknown != UNKNOWN_LABELS.default)):
+            if is_given and not inputs.verdicts:
+                hint = f"Add --verdicts FILE, or leave --{option} out."
+                raise KaratError(f"--{option} is about labels, and there are none", hint=hint)
+        return inputs
 
     def for_any_file(self) -> Iterator[tuple[str, str]]:
         """The role and the name of each column that is given for ground truth and runs together."""
@@ -54,6 +103,39 @@ class Inputs:
             files.append(DescribedFile(InputFile(path), columns, self.formats.get(side)))
         return files
 
+    def described(self, file: InputFile, side: Side) -> DescribedFile:
+        """A file of ground truth or a run, with what is known about it."""
+        return DescribedFile(file, self.columns.get(side), self.formats.get(side))
+
+    def query_texts(self, by: object, queries: Iterable[str]) -> FoundTexts | None:
+        """The texts of queries, if they are to be grouped by length and their texts are given."""
+        from karat.sources.texts import read_texts
+
+        return read_texts(self.queries, set(queries), "queries") if self.queries and by == "length" else None
+
+    def corpus_to_match(self, match: str) -> Sequence[DescribedFile]:
+        """The texts of documents, if these are matched by their texts; texts that are not shown must be."""
+        return self.corpus if not self.shows_texts or _matches_texts(match) else ()
+
+    def corpus_to_show(self, match: str) -> Sequence[DescribedFile] | None:
+        """The texts of documents that are to be read to show them; None if they were read to match documents."""
+        return None if _matches_texts(match) else self.corpus or None
+
+    @cached_property
+    def labels(self) -> dict[str, Any]:
+        """The labels and whose of them count, as arguments of an evaluation; the files are read once."""
+        if not self.verdicts:
+            return {}
+        from karat.labels.reading import read_verdict_records
+
+        return {"verdicts": read_verdict_records(list(self.verdicts)), "by": self.author}
+
+
+def _matches_texts(match: str) -> bool:
+    from karat.matching.matchers import matcher_of
+
+    return matcher_of(match).field == "content"
+
 
 def check_texts(files: Sequence[DescribedFile], content: Literal["queries", "corpus"]) -> None:
     """Reject files of `--queries` and `--corpus` that cannot be read or contain no texts, before any work is done."""
@@ -63,6 +145,40 @@ def check_texts(files: Sequence[DescribedFile], content: Literal["queries", "cor
 
         columns = plain_names(each.columns)
         check_text_file(TextFile.of(each.file, each.format, columns.get("text"), content), content, columns)
+
+
+def read_groups(by: str | None, given: Mapping[str, Any]) -> str | QueryColumn | None:
+    """What `--by` groups queries by: `length`, `relevant`, or a column of a file, as numbers if all values are."""
+    if by is None or by in _BUILT_IN:
+        return by
+    if _is_author(by) and given.get("verdicts"):
+        hint = f"To choose whose labels count, use --author {by}."
+        raise KaratError(f"--by {by} does not name a group of queries", hint=hint)
+    from karat.analysis.query_groups import QueryColumn
+    from karat.cli.files import split_column, split_texts
+    from karat.sources.text_files import read_values
+
+    file, column = split_texts(by)
+    if not column:
+        hint = f"Use {', '.join(_BUILT_IN)}, or a file and one of its columns, such as queries.csv:language."
+        raise KaratError(f"--by {shown(by)} is not of the form FILE:COLUMN", hint=hint)
+    read = read_values(file, column)
+    values: dict[str, Any] = {}
+    for place, query, value in read.rows:
+        if values.setdefault(query, value) != value:
+            what = f"query {query} has the value {shown(value)} here, but {shown(values[query])} earlier"
+            raise KaratError(what, place=place, hint="Give each query one value.")
+    known = [value for value in values.values() if value is not None]
+    with suppress(ValueError):
+        if all(isinstance(value, str) for value in known):
+            values = {query: None if value is None else float(value) for query, value in values.items()}
+    return QueryColumn(split_column(by)[1], values, read.notes)
+
+
+def _is_author(by: str) -> bool:
+    from karat.cli.files import split_column
+
+    return (by == "human" or by.startswith("human:")) and not os.path.exists(split_column(by)[0])
 
 
 def parse_inputs(formats: Sequence[str], columns: Sequence[str], split: str | None) -> Inputs:

@@ -10,14 +10,14 @@ import click
 from karat.cli import options as opt
 from karat.cli.completion import complete_values
 from karat.cli.files import FileToExtend, FileToRead
-from karat.cli.parser import Command
+from karat.cli.parser import OUTPUT, Command
 from karat.errors import KaratError, Message, Parameter, enumeration, printable
 from karat.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, JudgeOptions
 from karat.options import EVALUATION_OPTIONS
 
 if TYPE_CHECKING:
     from karat.cli.inputs import Inputs
-    from karat.cli.systems import Evaluation
+    from karat.cli.settings import Settings
     from karat.judges.assignments import Assignment
     from karat.judges.judging import Judging
     from karat.scores import Scores
@@ -49,7 +49,22 @@ def _judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@click.command("judge", cls=Command)
+@click.command(
+    "judge",
+    cls=Command,
+    example="karat judge generated.jsonl --task support --model gpt-5-mini --estimate",
+    groups={
+        "What is judged": (
+            "task", "rubric", "system", "queries", "corpus", "depth", "overlap",
+            "ties", "duplicates", "ignore_identical_ids",
+        ),
+        "The model": ("model", "base_url", "api_key_env", "prompts", "samples", "temperature", "seed", "max_tokens"),
+        "Limits": (
+            "max_calls", "max_tokens_total", "max_cost", "price_in", "price_out", "concurrency", "timeout",
+        ),
+        OUTPUT: ("estimate", "replay", "retry_failed"),
+    },
+)  # fmt: skip
 @opt.file_argument(
     "truth",
     "RESULTS",
@@ -65,6 +80,7 @@ def _judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "--output",
     "file",
     kind=FileToExtend(),
+    group=OUTPUT,
     help="The verdict file that labels are added to, such as verdicts.jsonl. What is in it is not asked again.",
 )
 @click.option("--estimate", is_flag=True, help="Only estimate how many calls and tokens it takes; nothing is asked.")
@@ -106,13 +122,13 @@ def command(
         raise KaratError("-o is missing", hint="Name the verdict file that labels are added to: -o verdicts.jsonl")
     files, inputs = [truth, *runs], parse_inputs(given["formats"], given["columns"], given["split"])
     options = _options(given, inputs)
-    evaluation = _evaluation(given, inputs) if options.task == RELEVANCE else None
-    assignment = _assignment(files, options, evaluation)
+    settings = _settings(given) if options.task == RELEVANCE else None
+    assignment = _assignment(files, options, inputs, settings)
     if estimate:
         print_table(estimated(assignment, options, file).table())
         return
     judging = carry_out_assignment(assignment, options, str(file))
-    _print_scores(judging, files, evaluation)
+    _print_scores(judging, files, inputs, settings)
     print_text("".join(f"note: {printable(note)}.\n" for note in judging.notes))
     print_text(f"{printable(judging.path)}: {judging}\n")
 
@@ -134,26 +150,26 @@ def _options(given: Mapping[str, Any], inputs: Inputs) -> JudgeOptions:
     return JudgeOptions(**others, **texts, fields=parse_fields(given["fields"]) or None, format=form)
 
 
-def _evaluation(given: Mapping[str, Any], inputs: Inputs) -> Evaluation:
-    """How the runs are read whose documents are judged."""
-    from karat.cli.systems import Evaluation
+def _settings(given: Mapping[str, Any]) -> Settings:
+    """How the runs are evaluated whose documents are judged."""
+    from karat.cli.settings import Settings
 
     options = {name: given.get(name, option.default) for name, option in EVALUATION_OPTIONS.items()}
-    return Evaluation((f"Judged@{given['depth']}",), options, inputs=inputs)
+    return Settings((f"Judged@{given['depth']}",), options)
 
 
-def _assignment(files: Sequence[str], options: JudgeOptions, evaluation: Evaluation | None) -> Assignment:
+def _assignment(files: Sequence[str], options: JudgeOptions, inputs: Inputs, settings: Settings | None) -> Assignment:
     from karat.judges.assignments import answers_to_judge, check_task, documents_to_judge
 
-    if evaluation is None:
+    if settings is None:
         return answers_to_judge(files, options)
     from karat.cli.systems import SystemFiles
 
     check_task(options)
-    return documents_to_judge(SystemFiles(files, evaluation).load(), options)
+    return documents_to_judge(SystemFiles(files, inputs, settings).load(), options)
 
 
-def _print_scores(judging: Judging, files: Sequence[str], evaluation: Evaluation | None) -> None:
+def _print_scores(judging: Judging, files: Sequence[str], inputs: Inputs, settings: Settings | None) -> None:
     """The scores of all systems by the labels of the judge."""
     from dataclasses import replace
 
@@ -161,18 +177,17 @@ def _print_scores(judging: Judging, files: Sequence[str], evaluation: Evaluation
     from karat.cli.terminal import print_text
 
     scores: Mapping[str, Scores] = {}
-    if evaluation is None:
+    if settings is None:
         scores = {name or "": of_system for name, of_system in judging.task_scores().items()}
     elif judging.usage.done:
-        from karat.cli.label_options import LabelOptions
         from karat.cli.systems import SystemFiles
         from karat.evaluation import DEFAULT_MEASURES
 
-        labels = LabelOptions((judging.path,), judging.by)
-        measures = (*map(str, DEFAULT_MEASURES), *evaluation.measures)
-        scores = SystemFiles(files, replace(evaluation, measures=measures, labels=labels)).load()
+        inputs = replace(inputs, verdicts=(judging.path,), author=judging.by)
+        measures = (*map(str, DEFAULT_MEASURES), *settings.measures)
+        scores = SystemFiles(files, inputs, replace(settings, measures=measures)).load()
     if scores:
-        print_scores(scores, Output.of({"format": None, "file": None}))
+        print_scores(scores, Output())
     if without := [name or "the system" for name in judging.systems if (name or "") not in scores]:
         has = "has" if len(without) == 1 else "have"
         what = f"{enumeration(without, 'and')} {has} no labels of this task, so no measure can be computed"

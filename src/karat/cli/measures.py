@@ -30,7 +30,7 @@ _WITHOUT_LABELS = "generated answers and what was retrieved: karat evaluate resu
 _NO_LABELS = "none: citations are read from the answers"
 
 
-@click.command("measures", cls=Command)
+@click.command("measures", cls=Command, example="karat measures nDCG")
 @click.argument(
     "name",
     cls=Argument,

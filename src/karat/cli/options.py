@@ -1,4 +1,7 @@
-"""The options that several commands share, each declared once."""
+"""The options that several commands share, each declared once, with the heading under which the help lists it.
+
+A command lists its options in the order of its help: within a heading, those that are used most come first.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,27 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from karat.cli.completion import complete_file, complete_group, complete_match, complete_measure, complete_values
+from karat.cli.completion import complete_group, complete_match, complete_measure, complete_values
 from karat.cli.files import ColumnToRead, FileToRead, FileToWrite, FileType
-from karat.cli.parser import Argument
+from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, READING, STATISTICS, Argument, Option
 from karat.options import (
     EVALUATION_OPTIONS,
-    GATE_UNKNOWN_LABELS,
     UNKNOWN_LABELS,
-    Correction,
-    Family,
     Format,
     Names,
-    Option,
     PlotKind,
-    Test,
     check_choice,
 )
+from karat.options import Option as Declared
 
 Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
 
 FORMATS: tuple[str, ...] = get_args(Format)
+
+
+def option(*names: str, group: str, help: str, **attributes: Any) -> Callable[[Function], Function]:  # noqa: A002
+    """An option under a heading of the help."""
+    return click.option(*names, cls=Option, group=group, help=help, **attributes)
 
 
 def file_argument(
@@ -44,14 +48,22 @@ def file_argument(
     )
 
 
-def choice_option(name: str, choices: Sequence[str], default: str | None, help: str) -> Callable[[Function], Function]:  # noqa: A002
+def choice_option(
+    name: str,
+    choices: Sequence[str],
+    default: str | None,
+    help: str,  # noqa: A002
+    *,
+    group: str,
+) -> Callable[[Function], Function]:
     """An option that takes one of several values."""
 
     def check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
         return None if value is None else check_choice(f"--{name}", value, tuple(choices))
 
-    return click.option(
+    return option(
         f"--{name}",
+        group=group,
         default=default,
         metavar="|".join(choices),
         callback=check,
@@ -61,14 +73,9 @@ def choice_option(name: str, choices: Sequence[str], default: str | None, help: 
     )
 
 
-def file_option(
-    *names: str,
-    kind: FileType,
-    help: str,  # noqa: A002
-    **attributes: Any,
-) -> Callable[[Function], Function]:
+def file_option(*names: str, kind: FileType, group: str, **attributes: Any) -> Callable[[Function], Function]:
     """An option that takes a file to read or to write."""
-    return click.option(*names, type=kind, metavar="FILE", help=help, **attributes)
+    return option(*names, type=kind, metavar="FILE", group=group, **attributes)
 
 
 def is_given(context: click.Context, name: str) -> bool:
@@ -77,90 +84,71 @@ def is_given(context: click.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def evaluation_options(function: Function) -> Function:
-    """The options of an evaluation, as `karat.options` declares them: the command gets them as keyword arguments."""
-    for name, option in reversed(list(EVALUATION_OPTIONS.items())):
-        function = _evaluation_option(name.replace("_", "-"), option)(function)
-    return function
+def in_order(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    """Several options, in this order."""
+
+    def decorate(function: Function) -> Function:
+        for each in reversed(options):
+            function = each(function)
+        return function
+
+    return decorate
 
 
-def ranking_options(function: Function) -> Function:
-    """The options of an evaluation that change which documents are in the top of a run."""
-    for name in ("ignore_identical_ids", "duplicates", "ties"):
-        function = _evaluation_option(name.replace("_", "-"), EVALUATION_OPTIONS[name])(function)
-    return function
-
-
-def _evaluation_option(name: str, option: Option) -> Callable[[Function], Function]:
-    if option.choices:
-        return choice_option(name, option.choices, option.default, option.help)
-    if option.default is False:
-        return click.option(f"--{name}", is_flag=True, help=option.help)
-    return click.option(
-        f"--{name}",
-        default=option.default,
-        type=float if option.default is None else str,
-        metavar=option.metavar,
-        help=option.help,
-        show_default=option.default is not None,
+def _evaluation_option(name: str, declared: Declared) -> Callable[[Any], Any]:
+    group, spelling = MEASURES if name == "rel" else EVALUATED, name.replace("_", "-")
+    if declared.choices:
+        return choice_option(spelling, declared.choices, declared.default, declared.help, group=group)
+    if declared.default is False:
+        return option(f"--{spelling}", group=group, is_flag=True, help=declared.help)
+    return option(
+        f"--{spelling}",
+        group=group,
+        default=declared.default,
+        type=float if declared.default is None else str,
+        metavar=declared.metavar,
+        help=declared.help,
+        show_default=declared.default is not None,
         shell_complete=complete_match if name == "match" else None,
     )
 
 
-safe_csv = click.option(
+_EVALUATION_OPTIONS = {name: _evaluation_option(name, declared) for name, declared in EVALUATION_OPTIONS.items()}
+ranking_options = in_order(*(_EVALUATION_OPTIONS[name] for name in ("ties", "duplicates", "ignore_identical_ids")))
+"""the options of an evaluation that change which documents are in the top of a run"""
+
+
+def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function], Function]:
+    """`-o FILE` and `--format`; FILE is None for standard output, which can also be given as `-`."""
+    file = file_option(
+        "-o",
+        "--output",
+        "file",
+        kind=FileToWrite(),
+        group=OUTPUT,
+        help=f"Write to a file instead of standard output: {suffixes}.",
+        callback=lambda context, parameter, value: None if value in ("-", "/dev/stdout") else value,  # noqa: ARG005
+    )
+    by_name = "Output format. By default, FILE's suffix decides; without FILE, a table."
+    return in_order(file, choice_option("format", formats, None, by_name, group=OUTPUT))
+
+
+safe_csv = option(
     "--safe-csv",
+    group=OUTPUT,
     is_flag=True,
     help="Put an apostrophe before texts in CSV and TSV that a spreadsheet would run as formulas (= + - @).",
 )
 
 
-def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function], Function]:
-    """`-o FILE` and `--format`; FILE is None for standard output, which can also be given as `-`."""
-
-    def decorate(function: Function) -> Function:
-        if "csv" in formats:
-            function = safe_csv(function)
-        by_name = "Output format. By default, FILE's suffix decides; without FILE, a table."
-        function = choice_option("format", formats, None, by_name)(function)
-        return file_option(
-            "-o",
-            "--output",
-            "file",
-            kind=FileToWrite(),
-            help=f"Write to a file instead of standard output: {suffixes}.",
-            callback=lambda context, parameter, value: None if value in ("-", "/dev/stdout") else value,  # noqa: ARG005
-        )(function)
-
-    return decorate
-
-
 def plot_options(default: str) -> Callable[[Function], Function]:
     """`--plot FILE` and `--plot-kind KIND`."""
-
-    def decorate(function: Function) -> Function:
-        about = f"What the plot shows. By default {default}, or slices with --by."
-        function = choice_option("plot-kind", get_args(PlotKind), None, about)(function)
-        help = "Write a plot to a file: .svg, .png, .pdf, or .json for Vega-Lite."  # noqa: A001
-        return file_option("--plot", kind=FileToWrite(), help=help)(function)
-
-    return decorate
-
-
-def baseline(by_default: str) -> Callable[[Function], Function]:
-    """The option that names one of the systems of a comparison."""
-    return click.option(
-        "--baseline",
-        metavar="RUN",
-        help=f"The run that the others are compared with. By default, {by_default}.",
-        shell_complete=complete_file,
+    help = "Write a plot to a file: .svg, .png, .pdf, or .json for Vega-Lite."  # noqa: A001
+    about = f"What the plot shows. By default {default}, or slices with --by."
+    return in_order(
+        file_option("--plot", kind=FileToWrite(), group=OUTPUT, help=help),
+        choice_option("plot-kind", get_args(PlotKind), None, about, group=OUTPUT),
     )
-
-
-def comparison_options(function: Function) -> Function:
-    """How systems are compared; the command gets them by the names in `COMPARISON_OPTIONS`."""
-    for option in reversed(COMPARISON_OPTIONS.values()):
-        function = option(function)
-    return function
 
 
 truth_or_system = file_argument(
@@ -175,101 +163,109 @@ systems = file_argument(
     "The systems: runs, results, or saved scores, of one or several systems; runs.json:bm25 is one of several.",
     several=True,
 )
-measures = click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="A measure, such as nDCG@10 or 'AP(rel=2)'. Repeatable.",
-    shell_complete=complete_measure,
-)
-fields = click.option(
-    "--field",
-    "fields",
-    multiple=True,
-    metavar="NAME=FIELD",
-    help="Read NAME from this field of results files, such as retrieved=source_nodes. Repeatable.",
-)
 
 
-def input_options(function: Function) -> Function:
-    """`--input-format`, `--column` and `--split`; the command gets them as `formats`, `columns` and `split`."""
-    return _input_options(
-        " of all files that have it, such as doc=docno; or of one side only: truth.doc=docno, run.doc=docno,"
-        " queries.text=title, corpus.text=body.",
-        "The format of the files",
-        "; or of one side only: truth=FORMAT, run=FORMAT, queries=FORMAT, corpus=FORMAT",
-    )(function)
+def measure_option(examples: str) -> Callable[[Function], Function]:
+    """`-m MEASURE`."""
+    return option(
+        "-m",
+        "--measure",
+        "measures",
+        group=MEASURES,
+        multiple=True,
+        metavar="MEASURE",
+        help=f"A measure, such as {examples}. Repeatable.",
+        shell_complete=complete_measure,
+    )
 
 
-def options_of_one_input(function: Function) -> Function:
-    """The same options for a command that reads one file."""
-    return _input_options(", such as doc=docno.", "The format of IN", "")(function)
+measures = measure_option("nDCG@10 or 'AP(rel=2)'")
+
+
+def field_option(of_files: str) -> Callable[[Function], Function]:
+    """`--field NAME=FIELD`; the command gets it as `fields`."""
+    help = f"Read NAME from this field of {of_files}. Repeatable."  # noqa: A001
+    return option("--field", "fields", group=READING, multiple=True, metavar="NAME=FIELD", help=help)
+
+
+fields = field_option("results files, such as retrieved=source_nodes")
 
 
 def _input_options(of_files: str, the_format: str, of_sides: str) -> Callable[[Function], Function]:
-    split = click.option(
-        "--split", metavar="SPLIT", help="The split of a BEIR folder; test by default, or the only one."
-    )
-    columns = click.option(
-        "--column",
-        "columns",
-        multiple=True,
-        metavar="ROLE=NAME",
-        help=f"Read query, doc, grade, score or rank from this column{of_files} Repeatable.",
-    )
-    formats = click.option(
+    formats = option(
         "--input-format",
         "formats",
+        group=READING,
         multiple=True,
         metavar="FORMAT",
         help=f"{the_format}, if it is not to be detected: trec, csv, tsv, json, jsonl, parquet or feather{of_sides}.",
     )
-    return lambda function: formats(columns(split(function)))
+    columns = option(
+        "--column",
+        "columns",
+        group=READING,
+        multiple=True,
+        metavar="ROLE=NAME",
+        help=f"Read query, doc, grade, score or rank from this column{of_files} Repeatable.",
+    )
+    help = "The split of a BEIR folder; test by default, or the only one."  # noqa: A001
+    return in_order(columns, formats, option("--split", group=READING, metavar="SPLIT", help=help))
 
 
-def verdict_options(function: Function, unknown_labels: Option = UNKNOWN_LABELS) -> Function:
+input_options = _input_options(
+    " of all files that have it, such as doc=docno; or of one side only: truth.doc=docno, run.doc=docno,"
+    " queries.text=title, corpus.text=body.",
+    "The format of the files",
+    "; or of one side only: truth=FORMAT, run=FORMAT, queries=FORMAT, corpus=FORMAT",
+)
+"""`--column`, `--input-format` and `--split`; the command gets them as `columns`, `formats` and `split`"""
+options_of_one_input = _input_options(", such as doc=docno.", "The format of IN", "")
+"""the same options for a command that reads one file"""
+
+
+def _verdict_options(unknown_labels: Declared) -> Callable[[Function], Function]:
     """`--verdicts`, `--author` and `--unknown`: labels of the answers in results, or of the documents of runs."""
     verdicts = file_option(
         "--verdicts",
         kind=FileToRead(),
+        group=EVALUATED,
         multiple=True,
         help="Labels of the answers in results, for measures such as Faithfulness; or of documents, as grades of those"
         " that the ground truth does not judge. Repeatable.",
     )
-    author = click.option(
+    author = option(
         "--author",
+        group=EVALUATED,
         metavar="AUTHOR",
         help="Whose labels count, if they are by several authors: human (all people, by majority), human:ann, or a"
         " model.",
     )
-    unknown = choice_option("unknown", unknown_labels.choices, unknown_labels.default, unknown_labels.help)
-    return verdicts(author(unknown(function)))
+    unknown = choice_option(
+        "unknown", unknown_labels.choices, unknown_labels.default, unknown_labels.help, group=EVALUATED
+    )
+    return in_order(verdicts, author, unknown)
 
 
-def gate_verdict_options(function: Function) -> Function:
-    """The same options, where `--unknown worst` decides by the worst value that missing labels allow."""
-    return verdict_options(function, GATE_UNKNOWN_LABELS)
-
-
-by = click.option(
+by = option(
     "--by",
+    group=STATISTICS,
     type=ColumnToRead(),
     metavar="GROUP",
     help="Show groups of queries: by length, by relevant (the number of relevant documents), or by a column of a file,"
     " such as queries.csv:language.",
     shell_complete=complete_group,
 )
-queries = click.option(
+queries = option(
     "--queries",
+    group=EVALUATED,
     multiple=True,
     type=ColumnToRead(),
     metavar="FILE[:COLUMN]",
     help="The texts of the queries, such as queries.jsonl or queries.csv:title; or a BEIR folder. Repeatable.",
 )
-corpus = click.option(
+corpus = option(
     "--corpus",
+    group=EVALUATED,
     multiple=True,
     type=ColumnToRead(),
     metavar="FILE[:COLUMN]",
@@ -279,72 +275,30 @@ corpus = click.option(
 report = file_option(
     "--report",
     kind=FileToWrite(),
+    group=OUTPUT,
     help="Also write a report: one HTML page with charts and every query. `karat report` has more options.",
 )
-per_query = click.option("--per-query", is_flag=True, help="Show the scores of every query.")
+per_query = option("--per-query", group=OUTPUT, is_flag=True, help="Show the scores of every query.")
 names = choice_option(
-    "names", get_args(Names), "canonical", "Name measures as karat does (AP), or as they were asked for (map)."
+    "names",
+    get_args(Names),
+    "canonical",
+    "Name measures as karat does (AP), or as they were asked for (map).",
+    group=OUTPUT,
 )
-intervals = click.option("--ci", is_flag=True, help="Show 95% confidence intervals of the means.")
-digits = click.option("--digits", type=int, metavar="N", help="The number of decimals in tables; 4 by default.")
-sort = click.option("--sort", metavar="MEASURE", help="Show the runs in the order of a measure, best first.")
-test = choice_option("test", get_args(Test), "randomization", "Significance test. Use tukey for many systems.")
-correction = choice_option(
-    "correction",
-    get_args(Correction),
-    None,
-    "Correction of p for multiple comparisons. By default holm, but none for tukey, which needs no correction.",
-)
-lower_is_better = click.option(
+intervals = option("--ci", group=STATISTICS, is_flag=True, help="Show 95% confidence intervals of the means.")
+digits = option("--digits", group=OUTPUT, type=int, metavar="N", help="The number of decimals in tables; 4 by default.")
+sort = option("--sort", group=OUTPUT, metavar="MEASURE", help="Show the runs in the order of a measure, best first.")
+lower_is_better = option(
     "--lower-is-better",
+    group=MEASURES,
     multiple=True,
     metavar="MEASURE",
     help="Lower values of this column, which another tool computed, are better, such as a latency. Repeatable.",
 )
-force = click.option(
-    "--force",
-    is_flag=True,
-    help="Compare systems even if they were evaluated against different ground truth or with different options.",
-)
-common_queries = click.option(
-    "--common-queries",
-    is_flag=True,
-    help="Compare only the queries that all systems have; without it, other queries are an error.",
-)
-COMPARISON_OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "test": test,
-    "correction": correction,
-    "family": choice_option(
-        "family",
-        get_args(Family),
-        None,
-        "Correct p over the comparisons of each measure (the default), or over all comparisons.",
-    ),
-    "level": click.option(
-        "--level",
-        default=0.95,
-        metavar="LEVEL",
-        show_default=True,
-        help="Confidence level of the intervals. A difference is significant if p is below 1 - LEVEL.",
-    ),
-    "detect": click.option(
-        "--detect", type=float, metavar="D", help="Estimate how many queries it takes to detect a difference D."
-    ),
-    "equivalence": click.option(
-        "--equivalence",
-        multiple=True,
-        metavar="[MEASURE=]D",
-        help="Test whether systems are equivalent: whether their difference is smaller than D, in both directions."
-        " Repeatable, with a measure.",
-    ),
-    "permutations": click.option(
-        "--permutations",
-        type=int,
-        metavar="N",
-        help="Number of random permutations of the tests randomization, if an exact test would take too long, and"
-        " tukey.  [default: 100000]",
-    ),
-    "common_queries": common_queries,
-    "force": force,
-}
-"""the options of a comparison by the names that `choose_method` gives them"""
+
+
+def system_options(unknown_labels: Declared = UNKNOWN_LABELS) -> Callable[[Function], Function]:
+    """The options of an evaluation, as `karat.options` declares them; the labels and texts; and how files are read."""
+    match, *others = _EVALUATION_OPTIONS.values()
+    return in_order(match, _verdict_options(unknown_labels), queries, corpus, *others, fields, input_options)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import click
 
 from karat.cli.terminal import print_text
 from karat.errors import KaratError, did_you_mean
+
+EVALUATED = "What is evaluated"
+MEASURES = "Measures"
+STATISTICS = "Statistics"
+OUTPUT = "Output"
+READING = "Reading files"
+GROUPS = (EVALUATED, MEASURES, STATISTICS, OUTPUT, READING)
+"""the headings of options in the help of a command, in this order"""
 
 
 class Argument(click.Argument):
@@ -22,6 +31,14 @@ class Argument(click.Argument):
 
     def make_metavar(self, ctx: click.Context | None = None) -> str:  # noqa: ARG002  # click 8.1 passes no context
         return str(self.metavar) if self.required else f"[{self.metavar}]"
+
+
+class Option(click.Option):
+    """An option that the help of a command lists under the heading of its group."""
+
+    def __init__(self, declarations: tuple[str, ...], *, group: str, **attributes: Any) -> None:
+        super().__init__(declarations, **attributes)
+        self.group = group
 
 
 def print_and_exit(text: Callable[[click.Context], str]) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -46,7 +63,21 @@ class WithHelp(click.Command):
 
 
 class Command(WithHelp):
-    """A command whose help explains its arguments before its options, and which never overwrites its inputs."""
+    """A command whose help has its options in groups and an example, and which never overwrites its inputs.
+
+    `groups` are the names of options that this command lists under another heading than their own.
+    """
+
+    def __init__(
+        self, *args: Any, example: str, groups: Mapping[str, Sequence[str]] = MappingProxyType({}), **attributes: Any
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self.example, self.groups = example, groups
+
+    def group_of(self, option: click.Parameter) -> str | None:
+        """The heading of an option in the help; that of --help is the one of the output."""
+        of_command = (group for group, names in self.groups.items() if option.name in names)
+        return next(of_command, option.group if isinstance(option, Option) else None)
 
     def invoke(self, ctx: click.Context) -> Any:
         from karat.cli.files import check_files, expand_files
@@ -63,7 +94,18 @@ class Command(WithHelp):
         if arguments:
             with formatter.section("Arguments"):
                 formatter.write_dl(arguments)
-        super().format_options(ctx, formatter)
+        options: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            if isinstance(option, click.Option) and (record := option.get_help_record(ctx)):
+                options.setdefault(self.group_of(option) or OUTPUT, []).append(record)
+        # Headings of the command itself come first.
+        for group in sorted(options, key=lambda group: GROUPS.index(group) if group in GROUPS else -1):
+            with formatter.section(group):
+                formatter.write_dl(options[group])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Example"):
+            formatter.write(f"  {self.example}\n")
 
 
 class Group(WithHelp, click.Group):
@@ -72,17 +114,16 @@ class Group(WithHelp, click.Group):
     `command` in the module `karat.cli.NAME` is imported when it is needed: a command loads only itself.
     """
 
-    def __init__(self, *, names: Sequence[str], modules: str = "karat.cli.{}", **attributes: Any) -> None:
+    def __init__(self, *, names: Sequence[str], **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.names, self.modules = names, modules
+        self.names = names
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.names:
-            command: click.Command = import_module(self.modules.format(cmd_name)).command
-            return command
+            return self.commands.get(cmd_name) or _imported(cmd_name)
         if ctx.resilient_parsing:
             return None
         hint = did_you_mean(cmd_name, self.names) or f"The commands are {', '.join(self.names)}."
@@ -92,6 +133,11 @@ class Group(WithHelp, click.Group):
         commands = {name: self.get_command(ctx, name) for name in self.names}
         with formatter.section("Commands"):
             formatter.write_dl([(name, " ".join((each.help or "").split())) for name, each in commands.items() if each])
+
+
+def _imported(name: str) -> click.Command:
+    command: click.Command = import_module(f"karat.cli.{name}").command
+    return command
 
 
 def _naming_options(error: KaratError, context: click.Context) -> KaratError:

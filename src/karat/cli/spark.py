@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
-import click
-
-from karat.cli.options import Function, choice_option
+from karat.cli import options as opt
+from karat.cli.parser import EVALUATED, OUTPUT
 from karat.errors import KaratError, require
 from karat.options import Engine
 
 if TYPE_CHECKING:
-    from karat.cli.output import Output
-    from karat.cli.systems import Evaluation
-    from karat.scores import Scores, StoredScores
+    from karat.cli.inputs import Inputs
+    from karat.cli.settings import Settings
+    from karat.scores import Scores
+    from karat.scores.stored_scores import ShownStoredScores
 
 _LOCALLY = "Evaluate the run without --engine spark, or leave {} out."
 # What these options show is not in the scores, and documents stay on the executors.
@@ -25,26 +25,34 @@ _OF_SPARK = ("master", "order", "per_query_path")
 _OF_QUERIES = ("per_query", "by", "plot")
 
 
-def engine_options(function: Function) -> Function:
-    """`--engine`, and the options of an evaluation on Spark: `--master`, `--order` and `--per-query-path`."""
-    engine = choice_option(
-        "engine", get_args(Engine), "local", "Evaluate in this process, or on Spark, which then reads the files."
-    )
-    master = click.option(
+engine_options = opt.in_order(
+    opt.choice_option(
+        "engine",
+        get_args(Engine),
+        "local",
+        "Evaluate in this process, or on Spark, which then reads the files.",
+        group=EVALUATED,
+    ),
+    opt.option(
         "--master",
+        group=EVALUATED,
         metavar="URL",
         help="The cluster of --engine spark. By default, that of spark-submit or of Spark's configuration, or this"
         " machine: local[*].",
-    )
-    order = click.option(
-        "--order", metavar="COLUMN", help="With --engine spark: the column that gives the order of a run's rows."
-    )
-    folder = click.option(
+    ),
+    opt.option(
+        "--order",
+        group=EVALUATED,
+        metavar="COLUMN",
+        help="With --engine spark: the column that gives the order of a run's rows.",
+    ),
+    opt.option(
         "--per-query-path",
+        group=OUTPUT,
         metavar="FOLDER",
         help="With --engine spark: write the scores of every query to this new folder, from the executors.",
-    )
-    return engine(master(order(folder(function))))
+    ),
+)
 
 
 def check_engine(given: Mapping[str, Any]) -> None:
@@ -79,31 +87,34 @@ def _spelled(option: str) -> str:
     return f"--{option.replace('_', '-')}"
 
 
-def scores_on_spark(paths: Sequence[str], evaluation: Evaluation, given: Mapping[str, Any]) -> dict[str, Scores]:
+def scores_on_spark(
+    paths: Sequence[str], inputs: Inputs, settings: Settings, given: Mapping[str, Any]
+) -> dict[str, Scores]:
     """The scores of each run, which are evaluated one after the other against the ground truth, the first path."""
     from karat.engines import spark
 
-    with _evaluating(paths, evaluation, given) as (truth, runs, arguments):
+    with _evaluating(paths, inputs, settings, given) as (truth, runs, arguments):
         return {name: spark.evaluate(truth, run, name=name, **arguments) for name, run in runs.items()}
 
 
-def store_on_spark(paths: Sequence[str], evaluation: Evaluation, given: Mapping[str, Any]) -> StoredScores:
+def store_on_spark(
+    paths: Sequence[str], inputs: Inputs, settings: Settings, given: Mapping[str, Any], level: float | None
+) -> ShownStoredScores:
     """The scores of one run, whose values per query are written to the folder of `--per-query-path`."""
     from karat.engines import spark
+    from karat.scores.stored_scores import ShownStoredScores
 
     hint = "Evaluate one run after the other, each with a folder of its own."
     require(len(paths) < 3, "--per-query-path takes one run", hint)
-    with _evaluating(paths, evaluation, given) as (truth, runs, arguments):
+    with _evaluating(paths, inputs, settings, given) as (truth, runs, arguments):
         ((name, run),) = runs.items()
-        stored: StoredScores = spark.evaluate(
-            truth, run, name=name, per_query_path=given["per_query_path"], **arguments
-        )
-        return stored
+        stored = spark.evaluate(truth, run, name=name, per_query_path=given["per_query_path"], **arguments)
+        return ShownStoredScores(stored, level)
 
 
 @contextmanager
 def _evaluating(
-    paths: Sequence[str], evaluation: Evaluation, given: Mapping[str, Any]
+    paths: Sequence[str], inputs: Inputs, settings: Settings, given: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, str], Any]]:
     """The ground truth, the runs by name, and the other arguments of evaluations in a session of Spark."""
     from karat.engines.spark.session import spark_session
@@ -111,38 +122,16 @@ def _evaluating(
     from karat.sources.beir import is_data_set, qrels_of_split
     from karat.sources.run_files import run_names
 
-    measures = evaluation.names() or DEFAULT_MEASURES
+    measures = settings.names() or DEFAULT_MEASURES
     select_measures(measures)  # an unknown one is an error before Spark is started
-    inputs = evaluation.inputs
     truth, *runs = paths
     hint = "Add a run after it. Results, which contain their ground truth, are evaluated without --engine spark."
     require(runs, "this is read as ground truth, but no run was given", hint, place=truth)
     require("-" not in paths, "standard input cannot be read by Spark", "Save it as a file.")
     if inputs.split is not None or is_data_set(truth):
         truth = qrels_of_split(truth, inputs.split)
-    arguments: Any = {**evaluation.options, "measures": measures, "order": given["order"], "progress": True}
+    arguments: Any = {**settings.options, "measures": measures, "order": given["order"], "progress": True}
     arguments |= {f"{side}_columns": inputs.columns.get(side) for side in ("truth", "run")}
     arguments |= {f"{side}_format": inputs.formats.get(side) for side in ("truth", "run")}
     with spark_session(master=given["master"]) as session:
         yield truth, dict(zip(run_names(runs), runs, strict=True)), {**arguments, "session": session}
-
-
-def print_stored(stored: StoredScores, output: Output) -> None:
-    """Print the means and intervals of scores whose values per query are in a folder."""
-    from karat.cli.output import print_report
-
-    def row() -> dict[str, object]:
-        intervals = {} if output.level is None else stored.intervals(output.level)
-        ends = {name: found or (None, None) for name, found in intervals.items()}
-        return {
-            "run": stored.name,
-            **stored.means,
-            **{
-                f"{name} {end}": value
-                for name, both in ends.items()
-                for end, value in zip(("low", "high"), both, strict=True)
-            },
-        }
-
-    table = stored.table(output.level, output.decimals)
-    print_report(output, [table], document=stored.to_dict, rows=lambda: [row()])

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
 from karat.cli.files import named_with_others, split_system
-from karat.cli.inputs import Inputs, Side, parse_fields
-from karat.cli.label_options import LabelOptions
-from karat.cli.models import with_findings, with_static_model
+from karat.cli.inputs import Inputs, Side
+from karat.cli.settings import Settings, with_findings, with_static_model
 from karat.columns import absence, plain_names
 from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.files.input_file import InputFile
 from karat.matching.matchers import matcher_of
-from karat.measures import meanings, parse
-from karat.options import EVALUATION_OPTIONS
+from karat.options import EVALUATION_OPTIONS, UNKNOWN_LABELS
 from karat.output.progress import progress_bar
-from karat.registry.selection import listed_measures
 from karat.scores import Finding, Scores
 from karat.scores.directions import with_lower_is_better
 from karat.scores.finding import hint_about_documents
@@ -31,40 +28,10 @@ from karat.sources import read_truth
 from karat.sources.beir import is_data_set, qrels_of_split
 from karat.sources.contents import Content, content_of, first_is_truth
 from karat.sources.data_sets import named_data_set
-from karat.sources.files import DescribedFile
 from karat.sources.run_files import name_of_file, run_names
 from karat.sources.samples import sample
 
 _MAYBE_SCORES: tuple[Content, ...] = ("documents or scores", "nothing")
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """How the command line asks to evaluate systems. Saved scores are used as they are."""
-
-    measures: Sequence[str]
-    options: Mapping[str, Any]
-    """the options of `EVALUATION_OPTIONS`, by name"""
-    fields: Sequence[str] = ()
-    inputs: Inputs = field(default_factory=Inputs)
-    corpus: Sequence[DescribedFile] = ()
-    """the texts of documents, to match those that are known by id only"""
-    labels: LabelOptions = field(default_factory=LabelOptions)
-    accepts_saved: bool = False
-    """whether a file may also contain saved scores"""
-    rejects_unused_options: bool = True
-    """whether options that change nothing, because all scores are saved, are an error"""
-    lower_is_better: Sequence[str] = ()
-    """columns of saved scores"""
-    force: bool = False
-    """whether saved scores may have been evaluated against other ground truth than the one given"""
-    field_option: str = "--field"
-    """where the fields are given, for messages"""
-
-    def names(self, columns: Collection[str] = ()) -> list[str]:
-        """The measures one by one: a text that is a column of saved scores names that column, whatever it contains."""
-        listed = ([text] if text in columns else listed_measures([text]) for text in self.measures)
-        return [str(name) for names in listed for name in names]
 
 
 @dataclass(frozen=True)
@@ -83,14 +50,16 @@ class SystemFiles:
     """
 
     def __init__(
-        self, paths: Sequence[str], evaluation: Evaluation, opened: Mapping[str, InputFile] = MappingProxyType({})
+        self,
+        paths: Sequence[str],
+        inputs: Inputs,
+        settings: Settings,
+        opened: Mapping[str, InputFile] = MappingProxyType({}),
     ) -> None:
-        self.evaluation = evaluation
-        self.options: Any = {**evaluation.options, "match": matcher_of(evaluation.options["match"])}
-        self.fields = parse_fields(evaluation.fields)
-        if not evaluation.accepts_saved:
-            _check_measures(evaluation)
-        inputs = evaluation.inputs
+        self.inputs, self.settings = inputs, settings
+        self.options: Any = {**settings.options, "match": matcher_of(settings.options["match"])}
+        if not inputs.accepts_saved:
+            settings.check_measures()
         if inputs.split is not None or is_data_set(paths[0]):
             paths = [qrels_of_split(paths[0], inputs.split), *paths[1:]]
         self.opened = {path: opened[path] if path in opened else InputFile(split_system(path)[0]) for path in paths}
@@ -100,24 +69,24 @@ class SystemFiles:
             content_of(
                 self.opened[path],
                 inputs.formats.get(side),
-                self.fields,
+                inputs.fields,
                 plain_names(inputs.columns.get(side)).get("doc"),
             )
             for path, side in zip(paths, sides, strict=True)
         ]
-        self.without_truth = not first_is_truth(contents, evaluation.accepts_saved)
+        self.without_truth = not first_is_truth(contents, inputs.accepts_saved)
         if (named := named_with_others(paths[0])) and not self.without_truth:
             what = "ground truth comes first, and it is one file, but this stands for several files"
             raise KaratError(what, place=named, hint=f"Name one of them, such as {paths[0]}.")
         self.files = paths if self.without_truth else paths[1:]
         saved = self._saved(paths, contents)
         if not saved:
-            _check_measures(evaluation)
+            settings.check_measures()
         hint = "Add a run after it, or name a results file, which contains its ground truth."
         require(self.files, "this file is read as ground truth, but no run was given", hint, place=self.first.name)
         self.systems = self._named_systems(saved)
         if len(saved) == len(self.files):
-            _reject_unused_options(evaluation, self.hint_about_documents)
+            self._reject_unused_options()
         self._check_columns(path for path in paths if path not in saved and not named_data_set(path))
 
     def _saved(self, paths: Sequence[str], contents: Sequence[Content]) -> list[str]:
@@ -130,7 +99,7 @@ class SystemFiles:
             if content == "scores" or (content in _MAYBE_SCORES and self.without_truth):
                 what = "these are saved scores, not ground truth, a run or results"
                 hint = "Saved scores are read by karat compare, diff, gate and report."
-                require(self.evaluation.accepts_saved or content == "nothing", what, hint, place=path)
+                require(self.inputs.accepts_saved or content == "nothing", what, hint, place=path)
                 saved.append(path)
             elif self.without_truth and content == "documents":
                 what = "this file contains neither results nor saved scores, and a run needs ground truth"
@@ -138,7 +107,7 @@ class SystemFiles:
             elif not self.without_truth and content == "results":
                 hint = f"A results file contains its own ground truth: karat evaluate {path}."
                 raise KaratError("these are results, not a run", place=self.opened[path].name, hint=hint)
-        return saved if self.evaluation.accepts_saved else []
+        return saved if self.inputs.accepts_saved else []
 
     def _named_systems(self, saved: Collection[str]) -> list[System]:
         """The systems in files. A file with several systems names them; otherwise a system is named after its file."""
@@ -170,7 +139,7 @@ class SystemFiles:
 
     def _check_columns(self, paths: Iterable[str]) -> None:
         """Reject the name of a column that no file has."""
-        given = [name for _, name in self.evaluation.inputs.for_any_file() if not name.isdigit()]
+        given = [name for _, name in self.inputs.for_any_file() if not name.isdigit()]
         if not given:
             return
         names = {path: sample(self.opened[path]).names for path in paths}
@@ -183,10 +152,10 @@ class SystemFiles:
 
     def _fields_of(self, path: str) -> tuple[dict[str, str], list[Finding]]:
         """The names of fields for a results file, without those that only other files have, and notes on these."""
-        names = {each: sample(self.opened[each]).names for each in self.files} if self.fields else {}
+        names = {each: sample(self.opened[each]).names for each in self.files} if self.inputs.fields else {}
         fields: dict[str, str] = {}
         notes = []
-        for role, name in self.fields.items():
+        for role, name in self.inputs.fields.items():
             having = {each for each, of_file in names.items() if name.partition(".")[0] in of_file}
             if path in having or not having:
                 fields[role] = name
@@ -219,7 +188,7 @@ class SystemFiles:
     def with_measures(self, measures: Sequence[str]) -> SystemFiles:
         """The same systems, to be loaded with other measures."""
         other = copy(self)
-        other.evaluation = replace(self.evaluation, measures=measures)
+        other.settings = replace(self.settings, measures=measures)
         return other
 
     def saved_measures(self) -> list[str]:
@@ -230,65 +199,74 @@ class SystemFiles:
     def load(self) -> dict[str, Scores]:
         """The scores of each system, reduced to the measures of the command line if it names any."""
         saved = {each.name: each.saved for each in self.systems if each.saved is not None}
-        lower = self.evaluation.lower_is_better
+        inputs, lower = self.inputs, self.settings.lower_is_better
         hint = "Of karat's own measures, it is known which values are better."
         require(saved or not lower, "--lower-is-better applies to saved scores", hint)
         saved = with_lower_is_better(saved, lower, "--lower-is-better")
-        names, findings = with_static_model(self.evaluation.names({name for each in saved.values() for name in each}))
+        names, findings = with_static_model(self.settings.names({name for each in saved.values() for name in each}))
         scores = {each.name: _only(saved[each.name], names, each.path) for each in self.systems if each.name in saved}
         new = {system.name: system.path for system in self.systems if system.saved is None}
+        corpus = inputs.corpus_to_match(self.settings.options["match"])
         if self.without_truth:
             what = "--corpus is for ground truth and runs of ids; results contain their texts"
-            require(not self.evaluation.corpus, what, "Leave it out.", place=self.first.name)
+            require(not corpus, what, "Leave it out.", place=self.first.name)
+            labels = {**inputs.labels, "unknown": inputs.unknown} if inputs.verdicts else {}
             for name, path in new.items():
                 fields, notes = self._fields_of(path)
                 evaluated_results = evaluate_results(
                     self.opened[path],
                     names or None,
                     fields=fields,
-                    results_format=self.evaluation.inputs.formats.get("truth"),
+                    results_format=inputs.formats.get("truth"),
                     name=name,
-                    **self.evaluation.labels.arguments,
+                    **labels,
                     **self.options,
                 )
                 scores[name] = replace(evaluated_results, findings=(*notes, *evaluated_results.findings))
             scores = with_findings(scores, findings)
         else:
-            option = self.evaluation.field_option
-            what = f"{option} applies to results, one JSON object per line"
-            require(not self.fields, what, "Leave it out.", place=self.first.name)
+            what = f"{inputs.field_option} applies to results, one JSON object per line"
+            require(not inputs.fields, what, "Leave it out.", place=self.first.name)
             if new:
                 with progress_bar("bytes") as progress:
-                    runs = {name: self._described(self.opened[path], "run") for name, path in new.items()}
-                    truth = self._described(self.first, "truth")
-                    given: Any = {"corpus": self.evaluation.corpus or None, "progress": progress, **self.options}
-                    given |= self.evaluation.labels.arguments_for_runs
+                    runs = {name: inputs.described(self.opened[path], "run") for name, path in new.items()}
+                    truth = inputs.described(self.first, "truth")
+                    given: Any = {"corpus": corpus or None, "progress": progress, **self.options}
+                    what = "--unknown is about labels of answers, and these are ground truth and runs"
+                    require(inputs.unknown == UNKNOWN_LABELS.default, what, "Leave it out.")
+                    given |= inputs.labels
                     evaluated = evaluate_runs(truth, runs, names or DEFAULT_MEASURES, **given)
                 scores |= with_findings(evaluated, findings)
             else:
                 scores = self._checked_by_truth(scores)
         return {system.name: scores[system.name] for system in self.systems}
 
-    def _described(self, file: InputFile, side: Side) -> DescribedFile:
-        inputs = self.evaluation.inputs
-        return DescribedFile(file, inputs.columns.get(side), inputs.formats.get(side))
-
     def _checked_by_truth(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """Saved scores, after checking that the ground truth, though not needed, is the one they were made with."""
         from karat.comparison.same_truth import check_given_truth
 
-        digests = read_truth(self._described(self.first, "truth")).digests
+        digests = read_truth(self.inputs.described(self.first, "truth")).digests
         checked: dict[str, Scores] = {}
         for name, each in scores.items():
-            notes = check_given_truth(name, each, digests, self.first.name, self.evaluation.force)
+            notes = check_given_truth(name, each, digests, self.first.name, self.inputs.force)
             checked |= with_findings({name: each}, [Finding("other-truth", note, 0) for note in notes])
         return checked
 
-
-def _check_measures(evaluation: Evaluation) -> None:
-    """Reject the name of an unknown measure, before anything is evaluated."""
-    for name in evaluation.names():
-        meanings(name) or parse(name)
+    def _reject_unused_options(self) -> None:
+        """Reject options of an evaluation if all scores are saved."""
+        inputs, options = self.inputs, self.settings.options
+        changed = {
+            f"--{name.replace('_', '-')}": options[name] != option.default
+            for name, option in EVALUATION_OPTIONS.items()
+        } | {
+            inputs.field_option: inputs.fields, "--input-format": inputs.formats, "--column": inputs.columns,
+            "--split": inputs.split is not None, "--corpus": inputs.corpus_to_match(options["match"]),
+            "--verdicts": inputs.verdicts,
+        }  # fmt: skip
+        unused = [option for option, is_changed in changed.items() if is_changed]
+        if unused and self.settings.rejects_unused_options:
+            hint = f"Leave {unused[0]} out, or evaluate the run again. {self.hint_about_documents}".strip()
+            raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
 
 
 def saved_system(path: str, file: InputFile) -> Scores:
@@ -315,18 +293,6 @@ def _read_saved(path: str, file: InputFile) -> Mapping[str, Scores]:
     hint = f"{near} The systems are {enumeration(list(systems), 'and')}.".strip()
     require(name in systems, f"no system is called {shown(name)}", hint, place=file.name)
     return {name: systems[name]}
-
-
-def _reject_unused_options(evaluation: Evaluation, more: str) -> None:
-    """Reject options of an evaluation if all scores are saved."""
-    changed = [f"--{name.replace('_', '-')}" for name, option in EVALUATION_OPTIONS.items()
-               if evaluation.options[name] != option.default]  # fmt: skip
-    unused = [*changed, *([evaluation.field_option] if evaluation.fields else []), *evaluation.inputs.given]
-    unused += ["--corpus"] if evaluation.corpus else []
-    unused += ["--verdicts"] if evaluation.labels.files else []
-    if unused and evaluation.rejects_unused_options:
-        hint = f"Leave {unused[0]} out, or evaluate the run again. {more}".strip()
-        raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
 
 
 def _only(scores: Scores, names: Sequence[str], path: str) -> Scores:

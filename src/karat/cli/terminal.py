@@ -90,19 +90,20 @@ def _in_log(text: str, stream: TextIO) -> str:
     return text if is_file else for_log(text)
 
 
-def print_table(table: Table, narrower: Table | None = None) -> None:
-    """Print a table. If the terminal is too narrow: the narrower table, or groups of columns below each other."""
+def print_table(table: Table) -> None:
+    """Print a table. If the terminal is too narrow: its narrower form, or groups of columns below each other."""
     console = None if len(table.rows) > _MAX_ROWS else colour_console()
     if console is None:
         print_text(table.with_encoding(sys.stdout.encoding).text())
         return
     if sys.stdout.isatty():
         table = table.fitted(console.width)
-    if narrower is not None and not table.fits(console):
-        table = narrower
+    has_narrower = table.narrower is not None
+    if table.narrower is not None and not table.fits(console):
+        table = table.narrower
     table = table.with_encoding(sys.stdout.encoding)
     with console.capture() as page:
-        console.print(table.rich() if narrower is not None or table.fits(console) else table.stacked(console))
+        console.print(table.rich() if has_narrower or table.fits(console) else table.stacked(console))
     print_text(page.get())
 
 

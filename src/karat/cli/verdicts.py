@@ -1,16 +1,23 @@
-"""`karat verdicts`: labels about generated answers. Its commands are in files of their own, named `verdicts_...`."""
+"""`karat verdicts`: labels about generated answers, how people give them, and how far models agree with them."""
 
 from __future__ import annotations
 
 import os
+from typing import Any, get_args
 
 import click
 
-from karat.cli.parser import Group
-from karat.cli.terminal import print_text
-from karat.errors import did_you_mean
+from karat.cli import options as opt
+from karat.cli.completion import complete_values
+from karat.cli.files import FileToRead, FileToWrite
+from karat.cli.parser import EVALUATED, OUTPUT, Command, Group
+from karat.cli.terminal import print_error, print_text
+from karat.errors import KaratError, did_you_mean, plural, printable
+from karat.options import Recipe
 
+_RECIPES: tuple[str, ...] = get_args(Recipe)
 _SUMMARY = "summary"
+_LABELLED = "What is labelled"
 
 
 class _VerdictsGroup(Group):
@@ -28,7 +35,6 @@ class _VerdictsGroup(Group):
     "verdicts",
     cls=_VerdictsGroup,
     names=(_SUMMARY, "template", "import", "agreement"),
-    modules="karat.cli.verdicts_{}",
     help="Count the labels in verdict files, label generated answers by hand, and compare models with people.",
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGUMENTS...]",
@@ -37,3 +43,223 @@ class _VerdictsGroup(Group):
 def command(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         print_text(f"{context.get_help()}\n")
+
+
+@command.command(_SUMMARY, cls=Command, example="karat verdicts verdicts.jsonl")
+@opt.file_argument("files", "FILE...", "Verdict files.", several=True, required=True)
+@opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
+@opt.option(
+    "-n",
+    group=OUTPUT,
+    default=10,
+    metavar="N",
+    show_default=True,
+    help="Number of disagreements to show; 0 shows all of them.",
+)
+@opt.file_option(
+    "--export",
+    kind=FileToWrite(),
+    group=OUTPUT,
+    help="Also write a table with a row per label, and all its fields: .csv or .tsv.",
+)
+@opt.safe_csv
+def summary(files: tuple[str, ...], n: int, export: str | None, **given: Any) -> None:
+    """Count labels by task, system, author, label and state, and show where authors disagree.
+
+    `karat verdicts FILE...` is short for `karat verdicts summary FILE...`.
+    """
+    from dataclasses import replace
+
+    from karat.cli.output import Output
+    from karat.files.names import suffix_of
+    from karat.labels.reading import read_verdict_records
+    from karat.labels.summary import HEADER, label_rows, summarize
+    from karat.output.delimited import delimited
+    from karat.output.files import write_text
+
+    if n < 0:
+        raise KaratError(f"-n {n} is negative", hint="Use a number of disagreements; 0 shows all of them.")
+    delimiter = {".csv": ",", ".tsv": "\t"}.get(suffix_of(export)) if export else None
+    if export and not delimiter:
+        raise KaratError("labels are exported as CSV or TSV", place=export, hint="Use .csv or .tsv.")
+    # --safe-csv is also for the exported table, whatever the format of the summary.
+    safe = given["safe_csv"]
+    output = replace(Output.of(given | {"safe_csv": safe and not export}, is_scores=False), safe_csv=safe)
+    records = read_verdict_records(files)
+    if export and delimiter:
+        write_text(delimited(HEADER, label_rows(records), delimiter, safe=safe), export)
+    output.print(replace(summarize(records), shown=n or None))
+
+
+@command.command(
+    "template",
+    cls=Command,
+    example="karat verdicts template generated.jsonl --task citations -o sheet.csv",
+    groups={_LABELLED: ("queries", "corpus")},
+)
+@opt.file_argument(
+    "results",
+    "RESULTS",
+    "Generated answers: results with the fields query, answer and retrieved, as far as the task is about them, or a"
+    " submission to TREC RAG.",
+    required=True,
+)
+@opt.option(
+    "--task",
+    group=_LABELLED,
+    required=True,
+    metavar="TASK",
+    help=f"What to label: {', '.join(_RECIPES)}, or the name of a rubric in --items.",
+    shell_complete=complete_values(_RECIPES),
+)
+@opt.file_option(
+    "--items",
+    kind=FileToRead(),
+    group=_LABELLED,
+    multiple=True,
+    help="A verdict file with claims and nuggets, or with rubrics. Repeatable.",
+)
+@opt.option(
+    "--system", group=_LABELLED, metavar="NAME", help="The name of the system. By default, the name of the file."
+)
+@opt.queries
+@opt.corpus
+@opt.file_option(
+    "-o",
+    "--output",
+    "file",
+    kind=FileToWrite(),
+    group=OUTPUT,
+    required=True,
+    help="The sheet to write, .csv or .tsv. An existing file is not overwritten, as it may contain labels.",
+)
+@opt.fields
+def template(
+    results: str,
+    task: str,
+    file: str,
+    items: tuple[str, ...],
+    system: str | None,
+    queries: tuple[str, ...],
+    corpus: tuple[str, ...],
+    fields: tuple[str, ...],
+) -> None:
+    """Write a sheet with a row for each label that people are to give."""
+    from karat.cli.inputs import Inputs, parse_fields
+    from karat.labels.reading import read_verdict_records
+    from karat.labels.recipes import needed_fields
+    from karat.labels.results import read_responses
+    from karat.labels.sheets import sheet_of, write_sheet
+    from karat.sources.run_files import run_names
+
+    if os.path.exists(file) and os.path.getsize(file):
+        hint = "Write to another file, or remove this one first."
+        raise KaratError("the file exists, and may contain labels", place=file, hint=hint)
+    records = read_verdict_records(items) if items else None
+    read = read_responses(
+        results,
+        system=system or run_names([results])[0],
+        queries=Inputs().texts("queries", queries) or None,
+        corpus=Inputs().texts("corpus", corpus) or None,
+        fields=parse_fields(fields),
+        needed=needed_fields(task),
+    )
+    known = [*records.items.values()] if records else []
+    sheet = sheet_of(task, read.responses, known, records.tasks if records else None)
+    write_sheet(sheet, file)
+    rows = plural(sheet.labels, "label")
+    print_text(printable(f"{file} asks for {rows} about {plural(sheet.queries, 'query')}.") + "\n")
+    for note in (*(records.notes if records else ()), *read.notes, *sheet.notes):
+        print_text(f"note: {printable(note)}.\n")
+
+
+@command.command(
+    "import",
+    cls=Command,
+    example="karat verdicts import sheet.csv -o verdicts.jsonl --by human:ann",
+)
+@opt.file_argument("sheet", "SHEET", "A sheet that was written by `karat verdicts template`, as CSV.", required=True)
+@opt.option(
+    "--by",
+    group=_LABELLED,
+    default="human",
+    metavar="NAME",
+    help="Who has filled in the sheet. Give it if several people fill in copies of a sheet.",
+)
+@opt.file_option(
+    "-o",
+    "--output",
+    "file",
+    kind=FileToWrite(),
+    group=OUTPUT,
+    required=True,
+    help="The verdict file to add the labels to, such as verdicts.jsonl. It is created if it does not exist.",
+)
+def import_sheet(sheet: str, file: str, by: str) -> None:
+    """Read a sheet that was filled in, and add its labels to a verdict file."""
+    from karat.labels.filled_sheets import SheetError, read_filled_sheet
+    from karat.labels.writing import add_to_verdict_file
+
+    try:
+        filled = read_filled_sheet(sheet, by)
+    except SheetError as error:
+        if error.number == 1:
+            raise
+        print_error("".join(f"{each}\n" for each in error.errors))
+        more = f", of which {len(error.errors)} are shown" if error.number > len(error.errors) else ""
+        what = f"{plural(error.number, 'error')} in the sheet{more}; nothing was imported"
+        raise KaratError(what, place=sheet) from None
+    added = add_to_verdict_file(filled, file)
+    lines = [f"{plural(added.labels, 'label')} added to {file}."]
+    if filled.unlabelled:
+        are = "row is" if filled.unlabelled == 1 else "rows are"
+        lines.append(f"{filled.unlabelled:,} {are} not labelled yet.")
+    print_text("".join(f"{printable(line)}\n" for line in lines))
+    print_text("".join(f"note: {printable(note)}.\n" for note in (*filled.notes, *added.notes)))
+
+
+@command.command("agreement", cls=Command, example="karat verdicts agreement verdicts.jsonl")
+@opt.file_argument("files", "FILE...", "Verdict files.", several=True, required=True)
+@opt.file_option(
+    "--truth",
+    kind=FileToRead(),
+    group=EVALUATED,
+    help="Ground truth: the grades that people gave to documents, which are 0, 1, 2 or 3.",
+)
+@opt.file_option(
+    "--run",
+    "runs",
+    kind=FileToRead(),
+    group=EVALUATED,
+    multiple=True,
+    help="A run, to compute measures by the grades of people and of a model. Repeatable.",
+)
+@opt.measures
+@opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
+@opt.digits
+@opt.safe_csv
+@opt.input_options
+def agreement(files: tuple[str, ...], truth: str | None, runs: tuple[str, ...], **given: Any) -> None:
+    """Compare the labels of each model with those of people about the same things.
+
+    The authors human and human:NAME are people, and so are the judges of the ground truth. All others are models.
+    """
+    from karat.cli.inputs import parse_inputs
+    from karat.cli.output import Output
+    from karat.evaluation.label_agreement import label_agreement
+
+    output = Output.of(given, is_scores=False)
+    inputs = parse_inputs(given["formats"], given["columns"], given["split"])
+    output.print(
+        label_agreement(
+            list(files),
+            truth,
+            list(runs) or None,
+            given["measures"] or None,
+            truth_columns=inputs.columns.get("truth"),
+            run_columns=inputs.columns.get("run"),
+            truth_format=inputs.formats.get("truth"),
+            run_format=inputs.formats.get("run"),
+            split=inputs.split,
+        )
+    )

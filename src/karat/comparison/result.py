@@ -15,11 +15,11 @@ from karat.comparison.power import Power
 from karat.comparison.same_truth import check_same_truth
 from karat.errors import KaratError, plural, printable, require, safe_line, shown
 from karat.output.files import write_text
-from karat.output.tables import Table
+from karat.output.tables import DIGITS, Table
 from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.reportable import Reportable
-from karat.scores.summary import DIGITS, check_digits
+from karat.scores.summary import check_digits
 
 if TYPE_CHECKING:
     import altair as alt

@@ -24,9 +24,9 @@ from karat.comparison.tables import (
 )
 from karat.errors import enumeration, plural, printable, require, safe_line
 from karat.options import level_text
-from karat.output.tables import Cell, Table, note_line
+from karat.output.tables import DIGITS, Cell, Table, note_line
 from karat.registry import Measure
-from karat.scores.summary import DIGITS, cell_text, check_digits, nonzero_text, notes
+from karat.scores.summary import cell_text, check_digits, nonzero_text, notes
 
 if TYPE_CHECKING:
     import altair as alt
@@ -49,6 +49,8 @@ class ComparisonSlices(ComparisonExports):
     whole: Comparison
     valueless: int = 0
     """how many queries have no value to group by; they are the group (none)"""
+    reading: tuple[str, ...] = ()
+    """notes on the groups, and on the texts of queries, that were read"""
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -196,7 +198,8 @@ class ComparisonSlices(ComparisonExports):
             lines.append(f"note: {what}: {self.by}={_listed(few)}.")
         if self.valueless:
             lines.append(f"note: {plural(self.valueless, 'query')} without a value to group by, in (none).")
-        return (*lines, *map(note_line, self.whole.notes), *notes(self.whole.systems))
+        reading = (note_line(f"{note}.") for note in self.reading)
+        return (*lines, *map(note_line, self.whole.notes), *notes(self.whole.systems), *reading)
 
 
 def compare_groups(
@@ -218,7 +221,7 @@ def compare_groups(
         systems.append({name: replace(scores.take(rows), findings=()) for name, scores in whole.systems.items()})
     compared = compare_groups_of_queries(whole.method, systems, whole.baseline, _MIN_QUERIES)
     groups = dict(zip(grouped.groups, compared, strict=True))
-    return ComparisonSlices(grouped.by, groups, whole, grouped.valueless)
+    return ComparisonSlices(grouped.by, groups, whole, grouped.valueless, grouped.reading)
 
 
 def _differences(comparison: Comparison) -> list[ComparisonRow]:

@@ -11,8 +11,8 @@ from karat.comparison.result import Comparison, ComparisonRow
 from karat.comparison.sentences import CORRECTED, correction_text, p_text, without_rounding
 from karat.errors import enumeration, plural, printable
 from karat.options import alpha_text, level_text
-from karat.output.tables import Cell, Mark, Table, latex_text, note_line
-from karat.scores.summary import DIGITS, cell_text, interval_text, nonzero_text, notes
+from karat.output.tables import DIGITS, Cell, Mark, Table, latex_text, note_line
+from karat.scores.summary import cell_text, interval_text, nonzero_text, notes
 from karat.stats import MAX_EXACT
 
 # With more sentences than this, a table shows those of the first measure only.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from karat.errors import for_log, plural, printable
+from karat.errors import plural, printable
 from karat.gating.rules import Rule
-from karat.output.tables import Table
+from karat.output.files import write_text
+from karat.output.printable import Tabular
+from karat.output.tables import DIGITS, Table
 from karat.scores.summary import cell_text
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(Tabular):
     """The result of `gate`: the outcome of each rule, and notes. It prints as a table.
 
     `origin` names the file that the rules come from, if any.
@@ -107,11 +107,17 @@ class Gate:
         rules = plural(len(self.outcomes), "rule")
         return f"gate failed: {len(self.failed)} of {rules}" if self.failed else f"gate passed: {rules}"
 
-    def table(self) -> Table:
+    def table(self, *, digits: int = DIGITS) -> Table:  # noqa: ARG002  # each value shows why its rule passed or failed
         """A row per rule, followed by the worst queries, the notes and the verdict."""
         from karat.gating import outputs
 
         return outputs.table(self)
+
+    def to_markdown(self, path: str | os.PathLike[str] | None = None, *, digits: int = DIGITS) -> str:  # noqa: ARG002
+        """The table in Markdown, with the verdict as its title; also written to `path` if given."""
+        from karat.gating import outputs
+
+        return write_text(outputs.markdown(self), path)
 
     def to_dict(self) -> dict[str, Any]:
         """`{"passed", "rules": [{"kind", "measure", "limit", "passed", "value", ...}], "notes", "origin"}`."""
@@ -127,19 +133,6 @@ class Gate:
         from karat.gating import outputs
 
         return outputs.junit(self)
-
-    def __str__(self) -> str:
-        from karat.gating import outputs
-
-        return for_log(outputs.text(self).rstrip("\n"))
-
-    def __rich__(self) -> Group:
-        from karat.gating import outputs
-
-        return outputs.rich(self)
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def _cut(query: str, width: int = 40) -> str:

@@ -1,19 +1,15 @@
-"""The outcomes of a gate as text, Markdown, JUnit XML, and GitHub workflow commands."""
+"""The outcomes of a gate as a table, Markdown, JUnit XML, and GitHub workflow commands."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from karat.errors import printable
 from karat.gating.outcomes import Gate, Outcome
 from karat.output.tables import Cell, Mark, Table
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 _HEADER = ("verdict", "measure", "score", "rule")
 _NAME = "karat gate"
@@ -24,31 +20,23 @@ _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 def table(gate: Gate) -> Table:
     """A row per rule, followed by the worst queries of the failed rules, the notes and the verdict."""
-    rows = tuple(map(_row, gate.outcomes))
     worst = [outcome.worst_line() for outcome in gate.failed if outcome.worst]
-    return Table(_HEADER, rows, (*worst, *gate.notes), labels=len(_HEADER), sentences=(gate.verdict,))
-
-
-def text(gate: Gate) -> str:
-    """The table as plain text, under the name of the file that the rules come from."""
-    return _origin(gate) + table(gate).text()
+    return Table(
+        _HEADER,
+        tuple(map(_row, gate.outcomes)),
+        (*worst, *gate.notes),
+        labels=len(_HEADER),
+        sentences=(gate.verdict,),
+        title=f"rules from {gate.origin}" if gate.origin else "",
+        style=_mark(gate.passed).style,
+    )
 
 
 def markdown(gate: Gate) -> str:
     """The table in Markdown, with the verdict as its title."""
     origin = printable(gate.origin).replace("`", "'")
     rules_from = f"rules from `{origin}`\n\n" if origin else ""
-    return f"### karat: {gate.verdict}\n\n{rules_from}{table(gate).markdown()}"
-
-
-def rich(gate: Gate) -> Group:
-    """The table for a terminal, with verdicts in colour."""
-    from rich.console import Group
-    from rich.text import Text
-
-    origin = [Text(_origin(gate).rstrip("\n"), style="dim")] if gate.origin else []
-    verdict = Text(gate.verdict, style=_mark(gate.passed).style)
-    return Group(*origin, replace(table(gate), sentences=()).rich(), verdict)
+    return f"### karat: {gate.verdict}\n\n{rules_from}{replace(table(gate), title='').markdown()}"
 
 
 def junit(gate: Gate) -> str:
@@ -100,10 +88,6 @@ def append_summary(gate: Gate, environment: Mapping[str, str]) -> str | None:
 def _row(outcome: Outcome) -> tuple[Cell, ...]:
     verdict = Cell(outcome.verdict, _mark(outcome.passed))
     return verdict, Cell(outcome.rule.measure), Cell(outcome.value_text), Cell(outcome.explanation)
-
-
-def _origin(gate: Gate) -> str:
-    return f"rules from {printable(gate.origin)}\n" if gate.origin else ""
 
 
 def _mark(passed: bool) -> Mark:

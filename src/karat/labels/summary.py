@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from karat.labels.counting import SubjectKey, label_status, subjects_of
 from karat.labels.label_columns import Against
 from karat.labels.reading import VerdictRecords
 from karat.labels.votes import most_frequent
-from karat.output.tables import Cell, Table, long_cell, note_line
+from karat.output.printable import Printable
+from karat.output.tables import DIGITS, Cell, Table, long_cell, note_line
 
 ALL_SYSTEMS = "(all)"
 """what a label without a system is about, in tables"""
@@ -64,16 +65,21 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class VerdictSummary:
-    """What is in verdict files."""
+class VerdictSummary(Printable):
+    """What is in verdict files; `shown` is the number of disagreements in the tables, None for all."""
 
     labels: Sequence[LabelCount]
     calls: Sequence[ModelCalls]
     agreement: Sequence[Agreement]
     disagreements: Sequence[Disagreement]
     notes: Sequence[str]
+    shown: int | None = 10
 
-    def tables(self, shown: int | None = 10) -> list[Table]:
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(LabelCount))
+
+    def tables(self, digits: int = DIGITS) -> list[Table]:  # noqa: ARG002  # there are only counts and shares
         """Tables for people, with the first disagreements."""
         tables = [self._label_table()]
         if self.calls:
@@ -85,7 +91,7 @@ class VerdictSummary:
             rows = map(_agreement_row, self.agreement)
             tables.append(_table(("task", "system"), ("labelled by several", "agreed", "share"), rows))
         if self.disagreements:
-            found = self.disagreements[:shown]
+            found = self.disagreements[: self.shown]
             rest = len(self.disagreements) - len(found)
             more = (f"{plural(rest, 'more disagreement')}; -n 0 shows all.",) if rest else ()
             names = ("task", "system", "query", "item", "against", "labels", "text")
@@ -106,15 +112,15 @@ class VerdictSummary:
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
         return {
-            "labels": self.rows(),
+            "labels": self.records(),
             "calls": [asdict(each) for each in self.calls],
             "agreement": [asdict(each) | {"share": each.share} for each in self.agreement],
             "disagreements": [asdict(each) for each in self.disagreements],
             "notes": list(self.notes),
         }
 
-    def rows(self) -> list[dict[str, Any]]:
-        """How many labels there are of each kind: a row per task, system, author, label and state."""
+    def records(self) -> list[dict[str, Any]]:
+        """How many labels there are of each kind: a record per task, system, author, label and state."""
         return [asdict(each) for each in self.labels]
 
 

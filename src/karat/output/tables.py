@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from karat.errors import for_log, printable
+from karat.errors import printable
 from karat.output.encoding import with_encoding
 from karat.output.widths import shared_widths, shorten, width_of
 
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
+DIGITS = 4
+"""the number of decimals in a table"""
 _GAP = 3
 _UNFOLDED = 1_000_000
 _NARROWEST = 16  # columns of a long text in a narrow terminal
@@ -63,7 +64,8 @@ def long_cell(text: str, width: int, tail: str = "") -> Cell:
 class Table:
     """A header, rows, and notes below them; the first `labels` columns are names, the others numbers.
 
-    `sentences` are the result in words, which is printed last.
+    `title` is a line above the table. `sentences` are the result in words, which is printed last, with a `style` on a
+    terminal. `narrower` is the same in fewer columns, for a terminal that is not wide enough.
     """
 
     header: tuple[str, ...]
@@ -71,6 +73,9 @@ class Table:
     notes: tuple[str, ...] = ()
     labels: int = 1
     sentences: tuple[str, ...] = ()
+    title: str = ""
+    style: str = ""
+    narrower: Table | None = None
 
     @property
     def legend(self) -> tuple[str, ...]:
@@ -90,9 +95,9 @@ class Table:
             return tuple(with_encoding(text, encoding) for text in texts)
 
         rows = tuple(tuple(replace(cell, text=with_encoding(cell.text, encoding)) for cell in row) for row in self.rows)
-        return replace(
-            self, header=plain(self.header), rows=rows, notes=plain(self.notes), sentences=plain(self.sentences)
-        )
+        (title,) = plain([self.title])
+        notes, sentences = plain(self.notes), plain(self.sentences)
+        return replace(self, title=title, header=plain(self.header), rows=rows, notes=notes, sentences=sentences)
 
     def text(self) -> str:
         """Plain text, without folding and colour; symbols mark the cells that stand out."""
@@ -101,7 +106,11 @@ class Table:
         rule = "─" * (sum(widths) + _GAP * (len(widths) - 1))
         below = map(printable, (*self.legend, *self.notes, *self.sentences))
         lines = [_aligned(header, widths, self.labels), rule, *(_aligned(row, widths, self.labels) for row in rows)]
-        return "\n".join([*lines, *below]) + "\n"
+        return "\n".join([*self._titles, *lines, *below]) + "\n"
+
+    @property
+    def _titles(self) -> list[str]:
+        return [printable(self.title)] if self.title else []
 
     def _texts(self) -> list[list[str]]:
         """The texts of the header and of each row; in a column with marks, cells without a mark end in a blank."""
@@ -117,7 +126,7 @@ class Table:
         """For a terminal: marks in colour, legend and notes dimmed, the result in words not dimmed."""
         from rich.console import Group
 
-        return Group(self._grid(), *self._below())
+        return Group(*self._above(), self._grid(), *self._below())
 
     def stacked(self, console: Console) -> Group:
         """The same columns in several tables below each other, each as wide as the terminal allows."""
@@ -130,7 +139,7 @@ class Table:
                 parts[-1] = wider
             else:
                 parts.append(self._columns([self.header[at]]))
-        return Group(*(part._grid() for part in parts or [self]), *self._below())
+        return Group(*self._above(), *(part._grid() for part in parts or [self]), *self._below())
 
     def fits(self, console: Console) -> bool:
         """Whether the table can be drawn in this terminal without folding its cells."""
@@ -191,11 +200,16 @@ class Table:
             )
         return table
 
+    def _above(self) -> list[Text]:
+        from rich.text import Text
+
+        return [Text(title, style="dim") for title in self._titles]
+
     def _below(self) -> list[Text]:
         from rich.text import Text
 
         notes = (Text(printable(note), style="dim") for note in (*self.legend, *self.notes))
-        return [*notes, *(Text(printable(sentence)) for sentence in self.sentences)]
+        return [*notes, *(Text(printable(sentence), style=self.style) for sentence in self.sentences)]
 
     def markdown(self) -> str:
         lines = [
@@ -204,7 +218,8 @@ class Table:
             *(map(_markdown_cell, row) for row in self.rows),
         ]
         below = "".join(f"- {_for_markdown(text)}\n" for text in (*self.legend, *self.notes, *self.sentences))
-        table = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+        title = "".join(f"{_for_markdown(title)}\n\n" for title in self._titles)
+        table = title + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
         return f"{table}\n{below}" if below else table
 
     def latex(self) -> str:
@@ -213,7 +228,7 @@ class Table:
         rows = [" & ".join(map(_latex_cell, row)) for row in self.rows]
         legend = [f"{'italics' if mark.weak else 'bold'}: {mark.meaning}" for mark in self._marks]
         lines = [
-            *(f"% {printable(text)}" for text in (*legend, *self.notes, *self.sentences)),
+            *(f"% {printable(text)}" for text in (*self._titles, *legend, *self.notes, *self.sentences)),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             " & ".join(map(latex_text, self.header)) + r" \\",
@@ -230,7 +245,8 @@ class Table:
         body = "".join(self._html_row("td", map(_html_cell, row)) for row in self.rows)
         notes = "".join(f"<div><small>{_html(note)}</small></div>" for note in (*self.legend, *self.notes))
         sentences = "".join(f"<div>{_html(sentence)}</div>" for sentence in self.sentences)
-        table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        title = "".join(f"<div>{_html(title)}</div>" for title in self._titles)
+        table = f"{title}<table><thead>{head}</thead><tbody>{body}</tbody></table>"
         # Notebooks would typeset what stands between two dollar signs as a formula, with its links and macros.
         return f'<div class="tex2jax_ignore mathjax_ignore">{table}{notes}{sentences}</div>'
 
@@ -238,42 +254,6 @@ class Table:
         sides = ("left" if at < self.labels else "right" for at in range(len(self.header)))
         cells = (f'<{tag} style="text-align:{side}">{text}</{tag}>' for side, text in zip(sides, contents, strict=True))
         return f"<tr>{''.join(cells)}</tr>"
-
-
-class Tabular(ABC):
-    """An object that is printed, and shown on a terminal and in a notebook, as a table."""
-
-    @abstractmethod
-    def table(self) -> Table:
-        """The object as a table."""
-
-    def __str__(self) -> str:
-        return for_log(self.table().text().rstrip("\n"))
-
-    def __rich__(self) -> Group:
-        return self.table().rich()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-
-class TabularParts(ABC):
-    """An object that is printed, and shown on a terminal and in a notebook, as several tables."""
-
-    @abstractmethod
-    def tables(self) -> list[Table]:
-        """The object as tables."""
-
-    def __str__(self) -> str:
-        return for_log("\n".join(table.text() for table in self.tables()).rstrip("\n"))
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-
-        return Group(*(table.rich() for table in self.tables()))
-
-    def _repr_html_(self) -> str:
-        return "".join(table.html() for table in self.tables())
 
 
 def note_line(text: str) -> str:

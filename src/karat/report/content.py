@@ -193,7 +193,7 @@ def _properties(subject: ReportSubject, by: Mapping[str, Any], texts: FoundTexts
         values: dict[str, Any] = {}
         for scores in subject.systems.values():
             known = texts if isinstance(given, str) and given == "length" else None
-            of_system = query_values(replace(scores, questions=questions), given, known)
+            of_system, _ = query_values(replace(scores, questions=questions), given, known)
             values |= dict(zip(scores.queries, of_system, strict=True))
         found[name] = values
     return found

@@ -12,7 +12,8 @@ import numpy as np
 
 from karat.errors import KaratError, Place, plural, safe_line
 from karat.judged import Bools, Floats, Ints
-from karat.output.tables import Cell, Mark, Table, TabularParts
+from karat.output.printable import Printable
+from karat.output.tables import DIGITS, Cell, Mark, Table
 from karat.registry.names import format_value
 from karat.scores.combining import combined_column
 
@@ -20,7 +21,7 @@ OUTER = Mark("~", "outer bound: the possible range may be narrower, but not wide
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds(TabularParts):
+class Bounds(Printable):
     """The range of a measure over the possible grades of unjudged documents, or over all unknown labels of answers.
 
     `value` is the value of each query by what is known: unjudged documents count as not relevant, and it is NaN if
@@ -86,18 +87,18 @@ class Bounds(TabularParts):
             return f"whatever the missing labels of {plural(count, 'query')} are"
         return f"if the {plural(count, 'unjudged document')} were graded from 0 to {format_value(self.max_grade)}"
 
-    def tables(self, digits: int | None = None) -> list[Table]:
+    def tables(self, digits: int = DIGITS) -> list[Table]:
         """A row per query, and a last row for all queries."""
         rows = tuple((Cell(str(row.pop("query"))), *self.cells(row, digits)) for row in self._records())
         header = ("query", "score", "lowest", "highest", self.counted)
         return [Table(header, rows, (f"{self.measure} {self.condition}",))]
 
-    def cells(self, record: Mapping[str, Any], digits: int | None = None) -> list[Cell]:
+    def cells(self, record: Mapping[str, Any], digits: int = DIGITS) -> list[Cell]:
         """The cells of a record of `to_dict`: value, lowest, highest, and how much is unknown."""
-        from karat.scores.summary import DIGITS, cell_text
+        from karat.scores.summary import cell_text
 
         numbers = (record[name] for name in ("value", "low", "high"))
-        value, low, high = (cell_text(number, self.measure, DIGITS if digits is None else digits) for number in numbers)
+        value, low, high = (cell_text(number, self.measure, digits) for number in numbers)
         mark = None if record["exact"] else OUTER
         return [Cell(value), Cell(low, mark), Cell(high, mark), Cell(f"{record[self.counted]:,}")]
 
@@ -111,6 +112,10 @@ class Bounds(TabularParts):
         del combined["query"]
         grade = {} if self.max_grade is None else {"max_grade": self.max_grade}
         return {"measure": self.measure, **grade, **combined, "queries": queries}
+
+    def records(self) -> list[dict[str, Any]]:
+        """A record per query."""
+        return [*self._records()][:-1]
 
     def to_saved(self) -> dict[str, Any]:
         """What is saved with scores of labels: as `to_dict`, but of queries only those that lack labels."""

@@ -20,7 +20,8 @@ from karat.measures import Measure
 from karat.options import Names, check_level
 from karat.output.delimited import delimited
 from karat.output.files import json_text, write_text, write_whole
-from karat.output.tables import Table, Tabular
+from karat.output.printable import Tabular, check_delimiter
+from karat.output.tables import DIGITS, Table
 from karat.scores.names import all_measures, with_names
 from karat.scores.reportable import Reportable
 
@@ -47,9 +48,9 @@ class Rows:
         header = self._header
         return [dict(zip(header, row, strict=True)) for row in self._rows()]
 
-    def csv(self, *, safe: bool = False) -> str:
+    def csv(self, delimiter: str = ",", *, safe: bool = False) -> str:
         """A line per row, with all digits."""
-        return delimited(self._header, self._rows(), ",", safe=check_switch("safe", safe))
+        return delimited(self._header, self._rows(), check_delimiter(delimiter), safe=check_switch("safe", safe))
 
     def arrow(self, about: object = None) -> pa.Table:
         """An Arrow table, with more about the scores in its metadata."""
@@ -130,7 +131,11 @@ class Exports(Tabular, Reportable):
     def _rows(self, names: Names = "canonical") -> Rows:
         """A row per query."""
 
-    def table(self, level: float | None = None, digits: int = 4, *, names: Names = "canonical") -> Table:
+    def records(self) -> list[dict[str, object]]:
+        """A record per query, of each system."""
+        return self._rows().records()
+
+    def table(self, level: float | None = None, digits: int = DIGITS, *, names: Names = "canonical") -> Table:
         """The values over all queries, with confidence intervals if their level is given, and the findings."""
         from karat.scores.summary import check_digits, summary
 
@@ -147,13 +152,13 @@ class Exports(Tabular, Reportable):
         write_whole(path, lambda file: _write_parquet(table, file))
 
     def to_markdown(
-        self, path: str | os.PathLike[str] | None = None, *, digits: int = 4, names: Names = "canonical"
+        self, path: str | os.PathLike[str] | None = None, *, digits: int = DIGITS, names: Names = "canonical"
     ) -> str:
         """The table that is printed, in Markdown; also written to a file if a path is given."""
         return write_text(self.table(digits=digits, names=names).markdown(), path)
 
     def to_latex(
-        self, path: str | os.PathLike[str] | None = None, *, digits: int = 4, names: Names = "canonical"
+        self, path: str | os.PathLike[str] | None = None, *, digits: int = DIGITS, names: Names = "canonical"
     ) -> str:
         """The table that is printed, as a booktabs tabular; also written to a file if a path is given."""
         return write_text(self.table(digits=digits, names=names).latex(), path)

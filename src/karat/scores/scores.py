@@ -291,14 +291,19 @@ class Scores(CombinedValues, Exports):
         return document(with_names(self, names))
 
     def to_csv(
-        self, path: str | os.PathLike[str] | None = None, *, names: Names = "canonical", safe: bool = False
+        self,
+        path: str | os.PathLike[str] | None = None,
+        delimiter: str = ",",
+        *,
+        names: Names = "canonical",
+        safe: bool = False,
     ) -> str:
         """The table as CSV, with all digits, also written to a file if a path is given.
 
         With `safe=True`, an apostrophe stands before texts that a spreadsheet would run as a formula, such as `=1+1`.
         `load` removes it.
         """
-        return write_text(self._rows(names).csv(safe=safe), path)
+        return write_text(self._rows(names).csv(delimiter, safe=safe), path)
 
     @classmethod
     def load(cls, path: FileSource, *, lower_is_better: Iterable[str] = ()) -> Scores:

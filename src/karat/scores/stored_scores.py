@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,8 @@ from karat.arguments import is_remote
 from karat.errors import enumeration, plural, safe_line
 from karat.measures import Measure
 from karat.options import check_level
-from karat.output.files import json_text, write_text
-from karat.output.tables import Cell, Table, Tabular
+from karat.output.printable import Printable, Tabular
+from karat.output.tables import DIGITS, Cell, Table
 from karat.registry.selection import given_measures
 from karat.scores.combined_values import CombinedValues, without_interval
 from karat.scores.combining import after_mean, combination, combined_value, range_of_terms
@@ -125,7 +124,7 @@ class StoredScores(CombinedValues, Tabular):
         ends_open = is_remote(self.path) and not self.path.endswith("/")
         return Scores.load(f"{self.path}/" if ends_open else self.path)
 
-    def table(self, level: float | None = None, digits: int = 4) -> Table:
+    def table(self, level: float | None = None, digits: int = DIGITS) -> Table:
         """The values over all queries, with confidence intervals if their level is given, and the findings."""
         from karat.scores.summary import check_digits, counts_line, interval_text
 
@@ -154,10 +153,6 @@ class StoredScores(CombinedValues, Tabular):
             **found,
         }
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """`to_dict()` as JSON, also written to a file if a path is given."""
-        return write_text(json_text(self.to_dict()), path)
-
     def __repr__(self) -> str:
         count = plural(self.query_count, "query")
         return safe_line(f"<StoredScores of {count} in {self.path}: {self._means_in_a_line()}>")
@@ -171,6 +166,28 @@ class StoredScores(CombinedValues, Tabular):
             return []
         amounts = [f"{count:,} for {enumeration(names, 'and')}" for count, names in counts.items() if count]
         return [Finding("nulls", f"queries without a value (left out): {', '.join(amounts)}", max(counts))]
+
+
+@dataclass(frozen=True, eq=False)
+class ShownStoredScores(Printable):
+    """Stored scores as they are shown, with confidence intervals if their level is given."""
+
+    stored: StoredScores
+    level: float | None = None
+
+    def tables(self, digits: int = DIGITS) -> list[Table]:
+        return [self.stored.table(self.level, digits)]
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.stored.to_dict()
+
+    def records(self) -> list[dict[str, object]]:
+        """One record: the means, and the ends of the intervals."""
+        record: dict[str, object] = {"run": self.stored.name, **self.stored.means}
+        if self.level is not None:
+            for name, ends in self.stored.intervals(self.level).items():
+                record[f"{name} low"], record[f"{name} high"] = ends or (None, None)
+        return [record]
 
 
 def _moments_document(moments: Moments) -> dict[str, Any]:

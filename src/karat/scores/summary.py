@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from karat.arguments import as_count
 from karat.errors import KaratError, enumeration, percent, plural, shown
 from karat.options import level_text
-from karat.output.tables import BEST, Cell, Table
+from karat.output.tables import BEST, DIGITS, Cell, Table
 from karat.scores import Scores
 from karat.scores.combining import combination
 from karat.scores.finding import Finding, finding_about_queries
@@ -18,27 +19,20 @@ from karat.scores.names import all_measures
 
 POSSIBLE = ("possible", "unknown")
 """columns of what a mean could be, and how many queries lack labels"""
-DIGITS = 4
-"""the number of decimals in a table"""
 _MAX_DIGITS = 15
 _WITHIN = "within "
 """before a range that may be wider than what is possible"""
 
 
 def summary(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
-    """For one system a row per measure; for several a row per system, with the best of each column marked."""
-    return layouts(runs, level, digits)[0]
+    """For one system a row per measure; for several a row per system, with the best of each column marked.
 
-
-def layouts(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> tuple[Table, Table]:
-    """The table of `summary`, and one for narrow terminals, with a row per measure and system.
-
-    Both have the same cells, because intervals take long to compute.
+    The narrower table has a row per measure and system. Both have the same cells: intervals take long to compute.
     """
     columns = _columns(runs, level, digits)
     if len(runs) == 1:
         table = _of_one_system(runs, columns, level, digits)
-        return table, table
+        return replace(table, narrower=table)
     footer = _footer(runs, level)
     by_system = tuple((Cell(system), *(column[system] for column in columns.values())) for system in runs)
     by_measure = tuple(
@@ -46,7 +40,8 @@ def layouts(runs: Mapping[str, Scores], level: float | None = None, digits: int 
         for name, column in columns.items()
         for at, system in enumerate(runs)
     )
-    return Table(("run", *columns), by_system, footer), Table(("measure", "run", "score"), by_measure, footer, labels=2)
+    narrower = Table(("measure", "run", "score"), by_measure, footer, labels=2)
+    return Table(("run", *columns), by_system, footer, narrower=narrower)
 
 
 def _of_one_system(

@@ -129,6 +129,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
     def to_csv(
         self,
         path: str | os.PathLike[str] | None = None,
+        delimiter: str = ",",
         *,
         per_query: bool = False,
         names: Names = "canonical",
@@ -140,7 +141,7 @@ class SystemScores(Exports, Mapping[str, Scores]):
         apostrophe stands before texts that a spreadsheet would run as a formula, such as `=1+1`; `load` removes it.
         """
         rows = self._rows(names) if check_switch("per_query", per_query) else mean_rows(self._named(names))
-        return write_text(rows.csv(safe=safe), path)
+        return write_text(rows.csv(delimiter, safe=safe), path)
 
     def to_dict(self, *, names: Names = "canonical") -> dict[str, Any]:
         """`{"runs": {name: {"name", "means", "queries": [...], "findings", "fingerprint"}}}`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,12 +19,16 @@ from karat.documents.fields import DocumentLike
 from karat.errors import KaratError, did_you_mean, enumeration, plural, require, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import meanings
-from karat.output.tables import Table, Tabular
+from karat.output.printable import Tabular
+from karat.output.tables import DIGITS, Table
 from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.combining import differences, wins_ties_losses
 from karat.scores.directions import unknown_directions
-from karat.scores.summary import DIGITS, check_digits
+from karat.scores.summary import check_digits
+
+if TYPE_CHECKING:
+    from karat.analysis.diff.tables import QueryInFull
 
 __all__ = ["Diff", "Move", "QueryDiff", "diff"]
 
@@ -128,12 +132,19 @@ class Diff(Tabular):
         digits = check_digits(digits)
         return table(self, digits)
 
-    def query_tables(self, query: str, digits: int = DIGITS) -> list[Table]:
-        """One query in full: every document that moved and both lists side by side, or both answers."""
-        from karat.analysis.diff.tables import query_tables
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return "query", "before", "after", "difference"
 
-        digits = check_digits(digits)
-        return query_tables(self, query, digits)
+    def records(self) -> list[dict[str, Any]]:
+        """A record per query, without what changed in it."""
+        return [each.values() for each in self.queries]
+
+    def in_full(self, query: str) -> QueryInFull:
+        """One query in full: every document that moved and both lists side by side, or both answers."""
+        from karat.analysis.diff.tables import QueryInFull
+
+        return QueryInFull(self, query)
 
     def __repr__(self) -> str:
         queries = plural(len(self.queries), "query")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +16,11 @@ from karat.analysis.rankings import Ranking, read_ranking
 from karat.analysis.texts import WIDTH, label
 from karat.errors import plural
 from karat.measures import meanings
-from karat.output.tables import Cell, Table, long_cell, note_line
+from karat.output.printable import Printable
+from karat.output.tables import DIGITS, Cell, Table, long_cell, note_line
 from karat.output.widths import shorten
 from karat.registry.names import format_value
-from karat.scores.summary import cell_text, nonzero_text
+from karat.scores.summary import cell_text, check_digits, nonzero_text
 
 _COLUMNS = ("document", "rank", "change", "contribution")
 _LABEL_COLUMNS = ("item", "against", "label", "contribution")
@@ -142,19 +145,51 @@ def _legend(diff: Diff) -> str:
     )
 
 
-def query_tables(diff: Diff, query: str, digits: int) -> list[Table]:
-    """One query in full: every document that moved, or the answers; and both lists side by side."""
-    rankings = _rankings(diff, query)
-    query_diff = diff.query_diff(query, [document for each in rankings for document in each.documents.values()])
-    before, after = diff.names
-    old, new, difference = _numbers(diff, query_diff, digits)
-    question = [] if query_diff.text is None else [f"query {query}: {shorten(query_diff.text, QUESTION_WIDTH)}"]
-    head = (*question, f"query {query}: {diff.measure} {before} {old}, {after} {new} ({difference})")
-    shown = _answers if query_diff.answers is not None else _labels if query_diff.labels is not None else _moves
-    tables = [shown(diff, query_diff, head, digits)]
-    if rankings:
-        tables.append(_side_by_side(diff, rankings))
-    return tables
+@dataclass(frozen=True, eq=False)
+class QueryInFull(Printable):
+    """One query in full: every document that moved, or the answers, or the labels; and both lists side by side."""
+
+    diff: Diff
+    query: str
+
+    def tables(self, digits: int = DIGITS) -> list[Table]:
+        digits = check_digits(digits)
+        diff, query, change = self.diff, self.query, self.change
+        before, after = diff.names
+        old, new, difference = _numbers(diff, change, digits)
+        question = [] if change.text is None else [f"query {query}: {shorten(change.text, QUESTION_WIDTH)}"]
+        head = (*question, f"query {query}: {diff.measure} {before} {old}, {after} {new} ({difference})")
+        shown = _answers if change.answers is not None else _labels if change.labels is not None else _moves
+        lists = [_side_by_side(diff, self._rankings)] if self._rankings else []
+        return [shown(diff, change, head, digits), *lists]
+
+    def to_dict(self) -> dict[str, Any]:
+        """`{"measure", "systems", "query", "before", "after", "difference", "moves", ..., "notes"}`."""
+        change = self.change.to_dict()
+        return {"measure": self.diff.measure, "systems": list(self.diff.names), **change, "notes": self.diff.all_notes}
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        row = Move if self.change.labels is None else LabelChange
+        return () if self.diff.limitation is not None else tuple(field.name for field in fields(row))
+
+    def records(self) -> list[dict[str, Any]]:
+        """A record per document that moved, or per label; the values of the query if these are not known."""
+        if self.diff.limitation is not None:
+            return [self.change.values()]
+        changed = self.change.to_dict()
+        rows: list[dict[str, Any]] = changed["moves" if self.change.labels is None else "labels"]
+        return rows
+
+    @cached_property
+    def change(self) -> QueryDiff:
+        """What changed, with the texts of all documents that are shown."""
+        listed = [document for ranking in self._rankings for document in ranking.documents.values()]
+        return self.diff.query_diff(self.query, listed)
+
+    @cached_property
+    def _rankings(self) -> list[Ranking]:
+        return _rankings(self.diff, self.query)
 
 
 def _rankings(diff: Diff, query: str) -> list[Ranking]:
