@@ -285,6 +285,7 @@ WRITERS = {
     "judges/asking.py": "a journal",
     "judges/plans.py": "a journal",
     "cli/terminal.py": "standard output and standard error, harmless on a terminal and in a log",
+    "cli/parser.py": "the text of --help, which cli/terminal.py prints",
     "output/progress.py": "the sequence that removes an interrupted progress bar",
     "gating/outputs.py": "GitHub's step summary, which other steps append to as well",
     "components/pipeline.py": "a file that the caller has opened",

@@ -12,16 +12,16 @@ import click
 
 from karat.cli.completion import complete_group, complete_match, complete_measure, complete_values
 from karat.cli.files import ColumnToRead, FileToRead, FileToWrite, FileType
-from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, READING, STATISTICS, Argument, Option
+from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, READING, STATISTICS, Argument, GroupedOption
 from karat.options import (
     EVALUATION_OPTIONS,
     UNKNOWN_LABELS,
     Format,
     Names,
+    Option,
     PlotKind,
     check_choice,
 )
-from karat.options import Option as Declared
 
 Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
 
@@ -30,7 +30,7 @@ FORMATS: tuple[str, ...] = get_args(Format)
 
 def option(*names: str, group: str, help: str, **attributes: Any) -> Callable[[Function], Function]:  # noqa: A002
     """An option under a heading of the help."""
-    return click.option(*names, cls=Option, group=group, help=help, **attributes)
+    return click.option(*names, cls=GroupedOption, group=group, help=help, **attributes)
 
 
 def file_argument(
@@ -95,7 +95,7 @@ def in_order(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
     return decorate
 
 
-def _evaluation_option(name: str, declared: Declared) -> Callable[[Any], Any]:
+def _evaluation_option(name: str, declared: Option) -> Callable[[Any], Any]:
     group, spelling = MEASURES if name == "rel" else EVALUATED, name.replace("_", "-")
     if declared.choices:
         return choice_option(spelling, declared.choices, declared.default, declared.help, group=group)
@@ -223,7 +223,7 @@ options_of_one_input = _input_options(", such as doc=docno.", "The format of IN"
 """the same options for a command that reads one file"""
 
 
-def _verdict_options(unknown_labels: Declared) -> Callable[[Function], Function]:
+def _verdict_options(unknown_labels: Option) -> Callable[[Function], Function]:
     """`--verdicts`, `--author` and `--unknown`: labels of the answers in results, or of the documents of runs."""
     verdicts = file_option(
         "--verdicts",
@@ -298,7 +298,7 @@ lower_is_better = option(
 )
 
 
-def system_options(unknown_labels: Declared = UNKNOWN_LABELS) -> Callable[[Function], Function]:
+def system_options(unknown_labels: Option = UNKNOWN_LABELS) -> Callable[[Function], Function]:
     """The options of an evaluation, as `karat.options` declares them; the labels and texts; and how files are read."""
     match, *others = _EVALUATION_OPTIONS.values()
     return in_order(match, _verdict_options(unknown_labels), queries, corpus, *others, fields, input_options)

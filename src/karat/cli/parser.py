@@ -33,7 +33,7 @@ class Argument(click.Argument):
         return str(self.metavar) if self.required else f"[{self.metavar}]"
 
 
-class Option(click.Option):
+class GroupedOption(click.Option):
     """An option that the help of a command lists under the heading of its group."""
 
     def __init__(self, declarations: tuple[str, ...], *, group: str, **attributes: Any) -> None:
@@ -77,7 +77,7 @@ class Command(WithHelp):
     def group_of(self, option: click.Parameter) -> str | None:
         """The heading of an option in the help; that of --help is the one of the output."""
         of_command = (group for group, names in self.groups.items() if option.name in names)
-        return next(of_command, option.group if isinstance(option, Option) else None)
+        return next(of_command, option.group if isinstance(option, GroupedOption) else None)
 
     def invoke(self, ctx: click.Context) -> Any:
         from karat.cli.files import check_files, expand_files
@@ -105,7 +105,7 @@ class Command(WithHelp):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Example"):
-            formatter.write(f"  {self.example}\n")
+            formatter.write_text(self.example)
 
 
 class Group(WithHelp, click.Group):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.command(
     "report",
     cls=Command,
-    example="karat report truth.qrels runs/*.trec --queries questions.jsonl -o report.html",
+    example="karat report truth.qrels runs/*.trec --corpus corpus.jsonl -o report.html",
 )
 @opt.truth_or_system
 @opt.systems
