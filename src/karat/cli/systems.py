@@ -300,4 +300,4 @@ def _only(scores: Scores, names: Sequence[str], path: str) -> Scores:
     try:
         return scores.only(names) if names else scores
     except KaratError as error:
-        raise KaratError(error.what, place=path, hint=error.hint) from None
+        raise error.but(place=path) from None

@@ -132,7 +132,7 @@ class Exports(Tabular, Reportable):
         """A row per query."""
 
     def records(self) -> list[dict[str, object]]:
-        """A record per query, of each system."""
+        """A record per query."""
         return self._rows().records()
 
     def table(self, level: float | None = None, digits: int = DIGITS, *, names: Names = "canonical") -> Table:

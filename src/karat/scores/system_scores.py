@@ -114,6 +114,10 @@ class SystemScores(Exports, Mapping[str, Scores]):
 
         return compare(self, baseline, **options)
 
+    def records(self) -> list[dict[str, object]]:
+        """A record per system."""
+        return mean_rows(self.systems).records()
+
     def to_arrow(self, *, per_query: bool = False, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per system, or per system and query: `run`, `query`, and the measures."""
         return self._arrow(names) if check_switch("per_query", per_query) else mean_rows(self._named(names)).arrow()

@@ -177,9 +177,7 @@ class QueryInFull(Printable):
         """A record per document that moved, or per label; the values of the query if these are not known."""
         if self.diff.limitation is not None:
             return [self.change.values()]
-        changed = self.change.to_dict()
-        rows: list[dict[str, Any]] = changed["moves" if self.change.labels is None else "labels"]
-        return rows
+        return list(self.change.to_dict()["moves" if self.change.labels is None else "labels"])
 
     @cached_property
     def change(self) -> QueryDiff:
