@@ -15,7 +15,7 @@ from karat.errors import KaratError
 from karat.evaluation.label_scores import LabelScores
 from karat.labels.label_facts import FailedLabels
 from karat.labels.missing import check_labels, failed_extractions, labelled_measures, labelled_samples, reads_answers
-from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
+from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.results import read_labelled_results
 from karat.labels.selection import Selected, select
 from karat.options import Unknown, check_choice
@@ -23,6 +23,7 @@ from karat.registry.selection import Measures, Selection, asked_names, select_me
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
 from karat.sources.digests import LazyDigests, digest
+from karat.sources.records import without_collection
 from karat.sources.result_fields import Part
 from karat.sources.results import Results
 

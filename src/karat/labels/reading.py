@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, compress
 from operator import itemgetter
@@ -27,7 +26,7 @@ from karat.labels.tasks import BUILT_IN, Task, UnknownTaskError, read_task
 from karat.sources.formats import detect
 from karat.sources.objects import records_of, rereadable
 from karat.sources.record_files import records_of_file
-from karat.sources.records import objects_from_json_lines, records_from_list
+from karat.sources.records import objects_from_json_lines, records_from_list, without_collection
 
 _HINT = 'Each line is one object: {"record": "verdict", "query": "...", "task": "support", "item": "...", ...}.'
 _NAME = "the verdicts"
@@ -107,18 +106,6 @@ class VerdictRecords:
         """The systems that labels or items name, in order."""
         named = dict.fromkeys([*self.labels.system.categories, *map(itemgetter(1), self.items)])
         return [system for system in named if system is not None]
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Pause Python's garbage collector, which would search millions of records again and again, and free none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @without_collection()

@@ -20,9 +20,10 @@ from karat.labels.counting import choose_authors, is_person, unreplaced_rows
 from karat.labels.evaluated_items import EvaluatedItems, Fit
 from karat.labels.label_columns import ItemKey, LabelColumns
 from karat.labels.label_facts import FailedLabels, LabelFacts, LabelNotes, kinds_of
-from karat.labels.reading import VerdictRecords, read_verdict_records, without_collection
+from karat.labels.reading import VerdictRecords, read_verdict_records
 from karat.labels.records import IMPLIED, Item
 from karat.labels.responses import Response
+from karat.sources.records import without_collection
 from karat.verdicts import Verdicts
 
 _log = logging.getLogger(__name__)

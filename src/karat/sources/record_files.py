@@ -64,7 +64,7 @@ def _records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple
 
 def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[Place, Record]]:
     """The rows of a CSV or TSV file with a header line."""
-    delimiter = delimiter_of(source)
+    delimiter, name = delimiter_of(source), source.name
     reader = csv.reader(lines_of_table(source), delimiter=delimiter, strict=True)
     before = 0  # lines before the row
     try:
@@ -74,7 +74,7 @@ def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[Place, Re
         check_unique(header, header, Place(source.name, reader.line_num))
         before = reader.line_num
         for row in reader:
-            place, before = Place(source.name, reader.line_num), reader.line_num
+            place, before = Place(name, reader.line_num), reader.line_num
             if row and len(row) != len(header):
                 what = f"{plural(len(row), 'column')}, but the header line has {len(header)}"
                 raise KaratError(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
@@ -31,6 +33,18 @@ class Reread(Generic[Entry]):
 
     def __iter__(self) -> Iterator[Entry]:
         return self._read()
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Pause Python's garbage collector, which would search millions of records again and again, and free none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
@@ -150,8 +164,9 @@ def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = 
 
 def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[Place, Record]]:
     """Each object of a JSON lines file with its place."""
+    name = source.name
     for numbers, records in objects_from_json_lines(source, hint):
-        yield from zip((Place(source.name, number) for number in numbers), records, strict=True)
+        yield from zip((Place(name, number) for number in numbers), records, strict=True)
 
 
 def objects_from_json_lines(

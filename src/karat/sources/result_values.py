@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -37,13 +36,18 @@ class FieldReader:
         if self._example is None and isinstance(value, Mapping):
             self._example = value
         if self._fault is None:
-            with suppress(KaratError):
-                return READERS[self._field](value, place)
-            # The place of a field takes time to make, and is needed for an error only.
             try:
-                READERS[self._field](value, place.inside(self._name))
-            except KaratError as error:
-                self._fault = error
+                return READERS[self._field](value, place)
+            except KaratError:
+                self._fault = self._error(value, place.inside(self._name))
+        return None
+
+    def _error(self, value: Any, place: Place) -> KaratError | None:
+        """What is wrong with a value at a place, which takes time to make, and is needed for an error only."""
+        try:
+            READERS[self._field](value, place)
+        except KaratError as error:
+            return error
         return None
 
     def check(self) -> None:

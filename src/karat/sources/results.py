@@ -21,6 +21,7 @@ from karat.sources.records import (
     field_value,
     records_from_list,
     rename_hint,
+    without_collection,
 )
 from karat.sources.result_fields import PARTS, ROLES, Part, ResultFields, fields_of_results, missing_fields_error
 from karat.sources.result_values import READERS, FieldReader
@@ -117,6 +118,7 @@ def read_records(
     return read("the results", Reread(lambda: records_from_list(kept, "the results", given)))
 
 
+@without_collection()
 def results_of(
     name: str,
     source: Iterable[tuple[Place, Record]],

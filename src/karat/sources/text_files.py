@@ -214,13 +214,14 @@ def _ids_and_texts(file: InputFile) -> Iterator[tuple[Place, Record]]:
         rows: Iterator[list[str]] = (line.rstrip("\r\n").split("\t") for line in lines_of_table(file))
     else:
         rows = _csv_rows(file, delimiter)
+    name = file.name
     for number, row in enumerate(rows, 1):
         if len(row) != 2 and any(row):
             what = f"the line has {plural(len(row), 'column')} instead of 2: the id and the text"
             hint = "Add a header line that names the columns, such as _id and text, if there are more."
             raise KaratError(what, place=Place(file.name, number), hint=hint)
         if any(row):
-            yield Place(file.name, number), {"_id": row[0], "text": row[1]}
+            yield Place(name, number), {"_id": row[0], "text": row[1]}
 
 
 def _csv_rows(file: InputFile, delimiter: str) -> Iterator[list[str]]:
