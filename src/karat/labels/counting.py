@@ -69,11 +69,10 @@ def choose_authors(counts: Mapping[str, int], by: str | None, place: str) -> tup
     raise KaratError("the labels are by several authors", place=place, hint=hint)
 
 
-def subjects_of(labels: LabelColumns, rows: Ints | None = None) -> Iterator[SubjectKey]:
-    """What each label, or each of some rows, is about."""
+def subjects_of(labels: LabelColumns, rows: Ints) -> Iterator[SubjectKey]:
+    """What each of these labels is about."""
     columns = (labels.query, labels.system, labels.task, labels.item, labels.against)
-    taken = columns if rows is None else [column.take(rows) for column in columns]
-    for query, system, task, item, against in zip(*taken, strict=True):
+    for query, system, task, item, against in zip(*(column.take(rows) for column in columns), strict=True):
         yield SubjectKey(query, system, task, item, against if task == "support" else None)
 
 

@@ -165,7 +165,7 @@ def select_labels(
         system,
         tuple(samples.values()),
         tuple(building.items.item),
-        np.r_[building.rows, building.failed_lists],
+        np.sort(np.r_[building.rows, building.failed_lists]),
         mine[fit == Fit.STALE],
         authors,
         LabelFacts(
@@ -208,12 +208,9 @@ def _evaluated(records: VerdictRecords, system: str | None, responses: Sequence[
             continue
         other = items.setdefault((query, name), item)
         if other is not item:
-            what = [
-                f"the item {shown(name)} of query {shown(query)} is also in ",
-                other.place or "",
-                ", for all systems",
-            ]
-            raise KaratError(what, place=item.place, hint="Give one of them another id.")
+            what = f"the item {shown(name)} of query {shown(query)} is also in "
+            hint = "Give one of them another id."
+            raise KaratError([what, other.place or "", ", for all systems"], place=item.place, hint=hint)
     removed = {(item.query, item.id): item for item in records.removed.values() if item.system in (None, system)}
     removed = {key: item for key, item in removed.items() if key not in items}
     if responses is None:
