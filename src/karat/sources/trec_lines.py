@@ -42,6 +42,7 @@ QRELS = Layout(
 )  # fmt: skip
 
 _FIRST_LINES = 20
+_COMMENT = ord("#")
 
 
 def layout_of_trec(number: Number) -> Layout:
@@ -85,7 +86,10 @@ def parse_lines(block: Block, layout: Layout) -> PairColumns:
 
     def rows() -> Iterator[tuple[str, str, str]]:
         for _, tokens in _data_lines(block, layout):
-            yield _text(tokens[0]), _text(tokens[2]), _text(tokens[at])
+            try:
+                yield tokens[0].decode(), tokens[2].decode(), tokens[at].decode()
+            except UnicodeDecodeError:
+                yield _text(tokens[0]), _text(tokens[2]), _text(tokens[at])
 
     def place(row: int) -> Place:
         number, _ = next(islice(_data_lines(block, layout), row, None))
@@ -96,15 +100,15 @@ def parse_lines(block: Block, layout: Layout) -> PairColumns:
 
 def _data_lines(block: Block, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
     """The columns of each line, with its number, from 0."""
-    wanted = len(layout.columns)
-    for number, line in enumerate(bytes(block.data).splitlines()):
-        tokens = line.split()
-        if not tokens or tokens[0].startswith(b"#"):
+    data, wanted = bytes(block.data), len(layout.columns)
+    has_nul = b"\0" in data
+    for number, tokens in enumerate(map(bytes.split, lines := data.splitlines())):
+        if not tokens or tokens[0][0] == _COMMENT:
             continue
-        if b"\0" in line:
+        if has_nul and b"\0" in lines[number]:
             hint = "This is binary data, or UTF-16: TREC files are text in UTF-8."
             raise KaratError("the line contains a NUL byte", place=block.place(number), hint=hint)
-        if len(tokens) < wanted or (len(tokens) > wanted and not layout.open_ended):
+        if len(tokens) != wanted and (len(tokens) < wanted or not layout.open_ended):
             raise _wrong_column_count(tokens, layout, block.place(number))
         yield number, tokens
 
