@@ -39,7 +39,8 @@ class PairSource:
 
     def batches(self, *, grouped: bool) -> Iterator[Callable[[], ScoredRows]]:
         """The rows in batches of complete queries, or else in their own order, in which a query may appear again."""
-        batches = self.run.grouped_batches() if grouped else self.run.batches()
+        in_order = self.run.row_batches if isinstance(self.run, TableRun) else self.run.batches
+        batches = self.run.grouped_batches() if grouped else in_order()
         return (partial(_rows, batch, self.name) for batch in batches)
 
 

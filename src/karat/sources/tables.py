@@ -111,7 +111,11 @@ class TableRun:
         """One batch per part of the table; the whole table if it is small."""
         if small := self.table.small(self.progress):
             yield from run_from_mapping(small, Key(), self.name).batches()
-            return
+        else:
+            yield from self.row_batches()
+
+    def row_batches(self) -> Iterator[Callable[[], ScoredRows]]:
+        """One batch per part of the table, with all rows in their order, however small it is."""
         for part in self.table.parts(self.progress):
             yield partial(_consecutive, self.table, part)
 
