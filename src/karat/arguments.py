@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from numbers import Integral, Number
 from typing import Any
 
-from karat.errors import KaratError, Place, require, shown
+from karat.errors import KaratError, Message, Parameter, require, shown
 
 
 def as_number(value: Any) -> float | None:
@@ -62,7 +62,7 @@ def sorted_set(values: Set[Any]) -> list[Any]:
 def check_text(name: str, value: object) -> str:
     """An argument that must be a text."""
     if not isinstance(value, str):
-        raise KaratError(f"{name} must be text, not {shown(value)}")
+        raise KaratError([Parameter(name), f" must be text, not {shown(value)}"])
     return str.__str__(value)
 
 
@@ -70,45 +70,49 @@ def check_switch(name: str, value: Any) -> bool:
     """An argument that must be True or False, which may also be written 1 or 0."""
     switch = _scalar(value)
     if not isinstance(switch, int) or switch not in (0, 1):
-        raise KaratError(f"{name}={shown(value)} is neither True nor False")
+        raise KaratError([Parameter(name, value), " is neither True nor False"])
     return bool(switch)
 
 
-def parse_number(text: str, place: Place | str, hint: str) -> float:
-    """A number in a text, such as the value of an option."""
+def parse_number(name: str, text: str, hint: Message) -> float:
+    """The value of an argument, which is written as text, as a number."""
     try:
         return float(text)
     except ValueError:
-        raise KaratError(f"{shown(text)} is not a number", place=place, hint=hint) from None
+        raise KaratError([Parameter(name, text), " is not a number"], hint=hint) from None
 
 
-def name_and_number(text: str, place: Place | str, hint: str, form: str = "MEASURE=LIMIT") -> tuple[str, float]:
-    """The name and the number of a text such as `AP(rel=2)=0.01`.
+def name_and_number(name: str, text: str, hint: Message, form: str = "MEASURE=LIMIT") -> tuple[str, float]:
+    """The name and the number that an argument is written with, such as `AP(rel=2)=0.01`.
 
-    >>> name_and_number("AP(rel=2)=0.01", "", "")
+    >>> name_and_number("min", "AP(rel=2)=0.01", "")
     ('AP(rel=2)', 0.01)
     """
-    name, equals, number = (part.strip() for part in text.rpartition("="))
-    require(name and equals and number, f"this is not of the form {form}", hint, place=place)
-    return name, parse_number(number, place, hint)
+    key, equals, number = (part.strip() for part in text.rpartition("="))
+    require(key and equals and number, [Parameter(name, text), f" is not of the form {form}"], hint)
+    try:
+        return key, float(number)
+    except ValueError:
+        raise KaratError([Parameter(name, text), f": {shown(number)} is not a number"], hint=hint) from None
 
 
-def check_names(name: str, value: object, example: str) -> list[str]:
+def check_names(name: str, value: object, example: object) -> list[str]:
     """An argument that must be a name or several names."""
-    hint = f"Pass {name}={example}."
+    hint: Message = ["Pass ", Parameter(name, example), "."]
     if not isinstance(value, str) and not is_list_like(value):
-        raise KaratError(f"{name}={shown(value)} is not a list of names", hint=hint)
+        raise KaratError([Parameter(name, value), " is not a list of names"], hint=hint)
     names = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]  # just checked
     for each in names:
         if not isinstance(each, str):
-            raise KaratError(f"{name} contains {shown(each)}, which is not a name", hint=hint)
+            raise KaratError([Parameter(name), f" contains {shown(each)}, which is not a name"], hint=hint)
     return names
 
 
-def check_mapping(name: str, value: object, example: str) -> None:
+def check_mapping(name: str, value: object, example: object) -> None:
     """An argument that must be a mapping of names to names, or None."""
     if value is not None and not isinstance(value, Mapping):
-        raise KaratError(f"{name}={shown(value)} is not a mapping of names to names", hint=f"Pass {name}={example}.")
+        what: Message = [Parameter(name, value), " is not a mapping of names to names"]
+        raise KaratError(what, hint=["Pass ", Parameter(name, example), "."])
 
 
 def check_path(value: object, name: str = "path") -> str:
@@ -117,7 +121,7 @@ def check_path(value: object, name: str = "path") -> str:
         text = os.fspath(value)  # type: ignore[call-overload]  # a TypeError is one of the two answers
     except TypeError:
         text = None
-    require(isinstance(text, str), f"{name} must be the path of a file, not {shown(value)}")
+    require(isinstance(text, str), [Parameter(name), f" must be the path of a file, not {shown(value)}"])
     try:
         valid = b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:  # a lone surrogate

@@ -20,7 +20,6 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")  # in a URI
 _MAX_LENGTH = 1000  # of each part of a message
 # Longer names are not compared with others to find out what was meant: that would take too long.
 _LONGEST_TYPO = 200
-_NO_VALUE = object()
 
 
 class Place(NamedTuple):
@@ -36,20 +35,20 @@ class Place(NamedTuple):
 
     source: str
     line: int | tuple[int, ...] | None = None
-    """counted from 1; several lines if they contradict each other"""
+    """counted from 1; several lines if they contradict each other, and so for rows and queries"""
     row: int | tuple[int, ...] | None = None
-    """counted from 0; or several"""
+    """counted from 0"""
     column: str | None = None
-    query: str | None = None
+    query: str | tuple[str, ...] | None = None
     field: str = ""
     """what is inside: `answers[2]`, `rank 3`"""
 
     def __str__(self) -> str:
-        lines, rows = map(_several, (self.line, self.row))
-        parts = [f"{self.source}:{enumeration([*map(str, lines)], 'and')}" if lines else self.source]
+        rows, queries = (isinstance(each, tuple) and len(each) > 1 for each in (self.row, self.query))
+        parts = [self.source if self.line is None else f"{self.source}:{_listed(self.line)}"]
         parts += [f"column {self.column}"] if self.column is not None else []
-        parts += [f"{'row' if len(rows) == 1 else 'rows'} {enumeration([*map(str, rows)], 'and')}"] if rows else []
-        parts += [f"query {self.query}"] if self.query is not None else []
+        parts += [f"{'rows' if rows else 'row'} {_listed(self.row)}"] if self.row is not None else []
+        parts += [f"{'queries' if queries else 'query'} {_listed(self.query)}"] if self.query is not None else []
         separator = "" if not self.field or self.field.startswith("[") else ", "
         return f"{', '.join(parts)}{separator}{self.field}"
 
@@ -63,8 +62,13 @@ class Place(NamedTuple):
         return self._replace(field=f"{self.field}{separator}{field}")
 
 
-def _several(numbers: int | tuple[int, ...] | None) -> tuple[int, ...]:
-    return numbers if isinstance(numbers, tuple) else () if numbers is None else (numbers,)
+def as_place(place: Place | str) -> Place:
+    """A place; a text is the name of a file or an argument."""
+    return Place(place) if isinstance(place, str) else place
+
+
+def _listed(values: object) -> str:
+    return enumeration([*map(str, values)], "and") if isinstance(values, tuple) else str(values)
 
 
 class Parameter(NamedTuple):
@@ -75,18 +79,21 @@ class Parameter(NamedTuple):
     """
 
     name: str
-    value: Any = _NO_VALUE
+    value: Any = ...
+    option: str = ""
+    """the name of the option, if parameters of several functions have this name"""
 
     @property
     def has_value(self) -> bool:
         """Whether a message shows the value."""
-        return self.value is not _NO_VALUE
+        return self.value is not ...
 
     def __str__(self) -> str:
         return f"{self.name}={shown(self.value)}" if self.has_value else self.name
 
 
-Message: TypeAlias = str | Sequence[str | Parameter | Place]
+MessagePart: TypeAlias = str | Parameter | Place
+Message: TypeAlias = str | Sequence[MessagePart]
 """a text, or its parts: parameters and places stay data until the text is printed"""
 
 
@@ -102,43 +109,53 @@ class KaratError(ValueError):
 
     def __init__(self, what: Message, *, place: Place | str | None = None, hint: Message | None = None) -> None:
         super().__init__(what, place, hint)
-        self.place = Place(place) if isinstance(place, str) else place
+        self.place = None if place is None else as_place(place)
+        self.parts = _parts(what)
+        """what is wrong, in parts"""
+        self.hint_parts = _parts(hint)
         self.spelling: Callable[[Parameter], str] = str
         """how parameters are written: the command line has options instead"""
-        self._what, self._hint = what, hint
 
     @property
     def what(self) -> str:
         """What is wrong."""
-        return self._worded(self._what)
+        return self._worded(self.parts)
 
     @property
     def hint(self) -> str | None:
         """What to do."""
-        return self._worded(self._hint).strip() if self._hint else None
+        return self._worded(self.hint_parts).strip() or None
 
     @property
     def parameter(self) -> str | None:
         """The name of the parameter that is wrong, if it is one."""
-        parts = () if isinstance(self._what, str) else self._what
-        return next((part.name for part in parts if isinstance(part, Parameter)), None)
+        return next((part.name for part in self.parts if isinstance(part, Parameter)), None)
 
-    def but(self, *, place: Place | str | None = None, hint: Message | None = None) -> Self:
-        """The same error with another place or hint."""
+    def but(
+        self, *, what: Message | None = None, place: Place | str | None = None, hint: Message | None = None
+    ) -> Self:
+        """The same error with other words, or another place or hint."""
         error = copy(self)
-        if place is not None:
-            error.place = Place(place) if isinstance(place, str) else place
-        error._hint = self._hint if hint is None else hint
+        error.spelling = self.spelling
+        error.place = self.place if place is None else as_place(place)
+        error.parts = self.parts if what is None else _parts(what)
+        error.hint_parts = self.hint_parts if hint is None else _parts(hint)
         return error
 
-    def add_hint(self, hint: str) -> None:
+    def with_places(self, change: Callable[[Place], Place]) -> Self:
+        """The same error with all its places changed, that of the error and those in its words."""
+        what, hint = ([change(each) if isinstance(each, Place) else each for each in parts] for parts in
+                      (self.parts, self.hint_parts))  # fmt: skip
+        return self.but(what=what, place=self.place and change(self.place), hint=hint)
+
+    def add_hint(self, hint: Message) -> None:
         """Add a sentence to the hint."""
         if hint:
-            self._hint = [*([self._hint] if isinstance(self._hint, str) else self._hint or ()), f" {hint}"]
+            self.hint_parts = (*self.hint_parts, " ", *_parts(hint))
 
     def __reduce__(self) -> tuple[Callable[..., KaratError], tuple[object, ...]]:
-        """How it is pickled, as on its way from a pool of processes."""
-        return _unpickled, (type(self), self.args, vars(self))
+        """How it is pickled, as on its way from a pool of processes; the spelling belongs to the process."""
+        return _unpickled, (type(self), self.args, vars(self) | {"spelling": str})
 
     def __str__(self) -> str:
         what, place, hint = map(_shortened, (self.what, self.place and str(self.place), self.hint))
@@ -146,10 +163,14 @@ class KaratError(ValueError):
         stop = "" if not hint or what.endswith((".", "?", "!", "…")) else "."
         return safe_line(_CREDENTIALS.sub("", f"{before}{what}{stop} {hint}".rstrip()))
 
-    def _worded(self, message: Message) -> str:
-        if isinstance(message, str):
-            return message
-        return "".join(self.spelling(part) if isinstance(part, Parameter) else str(part) for part in message)
+    def _worded(self, parts: Sequence[MessagePart]) -> str:
+        return "".join(self.spelling(part) if isinstance(part, Parameter) else str(part) for part in parts)
+
+
+def _parts(message: Message | None) -> tuple[MessagePart, ...]:
+    if message is None or isinstance(message, str | Parameter | Place):  # a tuple itself
+        return () if message is None else (message,)
+    return tuple(message)
 
 
 def _unpickled(kind: type[KaratError], args: tuple[object, ...], attributes: dict[str, object]) -> KaratError:
@@ -161,6 +182,13 @@ def _unpickled(kind: type[KaratError], args: tuple[object, ...], attributes: dic
 
 class KaratTypeError(KaratError, TypeError):
     """A KaratError in a place where Haystack raises a TypeError, so that programs written for Haystack catch it."""
+
+
+class NoSuchFileError(KaratError):
+    """There is no file of this name."""
+
+    def __init__(self, place: Place | str, hint: Message | None = None) -> None:
+        super().__init__("no such file", place=place, hint=hint)
 
 
 def require(condition: object, what: Message, hint: Message | None = None, *, place: Place | str | None = None) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from karat.arguments import as_count, as_number, check_switch
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean
 
 if TYPE_CHECKING:
     from karat.matching.matchers import Match
@@ -110,6 +110,8 @@ EVALUATION_OPTIONS: Mapping[str, Option] = {
 }
 
 
+AUTHOR = Parameter("by", option="author")
+"""whose labels count; on the command line, --by groups queries"""
 UNKNOWN_LABELS = Option(
     "bounds",
     "If an answer lacks a label, leave it out and show what the mean could be (bounds), only leave it out (skip), or"
@@ -137,32 +139,37 @@ def complete_options(given: Mapping[str, Any]) -> dict[str, Any]:
             check_choice(name, options[name], option.choices)
         elif option.default is False:
             options[name] = check_switch(name, options[name])
-    if options["rel"] is not None:
-        rel = as_number(options["rel"])
-        if rel is None or not math.isfinite(rel):
-            raise KaratError(f"rel={shown(options['rel'])} is not a number", hint="Pass a grade, for example rel=2.")
-        options["rel"] = rel
+    options["rel"] = check_grade(options["rel"])
     return options
+
+
+def check_grade(rel: object) -> float | None:
+    """The lowest grade that counts as relevant, as a float; None if it is not given."""
+    grade = as_number(rel)
+    if rel is not None and (grade is None or not math.isfinite(grade)):
+        hint: Message = ["Pass a grade, for example ", Parameter("rel", 2), "."]
+        raise KaratError([Parameter("rel", rel), " is not a number"], hint=hint)
+    return grade
 
 
 def check_choice(option: str, value: object, choices: tuple[str, ...]) -> str:
     """The choice that a value stands for; a value that stands for none is refused."""
     found = find_choice(option, value, choices)
     if found is None:
-        hint = did_you_mean(value, choices)
-        raise KaratError(f"{option}={shown(value)} is not one of {', '.join(choices)}", hint=hint)
+        what: Message = [Parameter(option, value), f" is not one of {', '.join(choices)}"]
+        raise KaratError(what, hint=did_you_mean(value, choices))
     return found
 
 
 def find_choice(option: str, value: object, choices: tuple[str, ...]) -> str | None:
     """The choice that a value stands for, in any spelling that is known; None if there is none.
 
-    >>> find_choice("test", "fisher", ("randomization", "t")), find_choice("--correction", "fdr_bh", ("holm", "bh"))
+    >>> find_choice("test", "fisher", ("randomization", "t")), find_choice("correction", "fdr_bh", ("holm", "bh"))
     ('randomization', 'bh')
     """
     if not isinstance(value, str) or value in choices:
         return value if isinstance(value, str) else None
-    spellings = SPELLINGS.get(option.lstrip("-"))
+    spellings = SPELLINGS.get(option)
     if spellings is None:
         return None
     squeezed = "".join(filter(str.isalnum, value.casefold()))
@@ -175,9 +182,9 @@ def check_random(option: str, value: object) -> int:
     least, most = {"permutations": (1, 10**9), "resamples": (1, 10**7), "seed": (0, math.inf)}[option]
     count = as_count(value, least)
     if count is None:
-        raise KaratError(f"{option}={shown(value)} is not a whole number of at least {least}")
+        raise KaratError([Parameter(option, value), f" is not a whole number of at least {least}"])
     if count > most:
-        raise KaratError(f"{option}={shown(value)} is too many: at most {most:,} are drawn")
+        raise KaratError([Parameter(option, value), f" is too many: at most {most:,} are drawn"])
     return count
 
 
@@ -185,7 +192,8 @@ def check_level(level: object) -> float:
     """A confidence level as a float; one that is not between 0 and 1 is refused."""
     number = as_number(level)
     if number is None or not 0 < number < 1:
-        raise KaratError(f"level={shown(level)} is not between 0 and 1", hint="For 95%, write level=0.95.")
+        hint: Message = ["For 95%, write ", Parameter("level", 0.95), "."]
+        raise KaratError([Parameter("level", level), " is not between 0 and 1"], hint=hint)
     return number
 
 

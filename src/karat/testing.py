@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from karat.errors import KaratError, require
+from karat.errors import KaratError, Message, Parameter, require
 from karat.files.file_objects import FileSource
 from karat.gating.outcomes import Gate
 from karat.options import GateOptions
@@ -75,6 +75,6 @@ def _gate(
         options = file.gate_options | options
         if baseline is None and need_baseline(rules):
             baseline = file.baseline
-    hint = 'Add one, for example max_drop={"nDCG@10": 0.01}, or remove the baseline.'
+    hint: Message = ["Add one, for example ", Parameter("max_drop", {"nDCG@10": 0.01}), ", or remove the baseline."]
     require(baseline is None or need_baseline(rules), "a baseline is given, but no rule compares with it", hint)
     return replace(gate(scores, rules, baseline, **options), origin=origin)

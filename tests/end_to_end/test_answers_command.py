@@ -451,8 +451,8 @@ def test_an_error_is_one_line_with_a_hint_and_nothing_is_written(name: str, fold
     ("words", "message"),
     [
         ([], "TRUTH is missing. Usage: karat answers [OPTIONS] TRUTH [PREDICTIONS...]"),
-        (["gold.json", "good.json", "--missing", "never"], "--missing='never' is not one of zero, skip"),
-        (["gold.json", "good.json", "--format", "xml"], "--format='xml' is not one of table, tsv, csv, json"),
+        (["gold.json", "good.json", "--missing", "never"], "--missing never is not one of zero, skip"),
+        (["gold.json", "good.json", "--format", "xml"], "--format xml is not one of table, tsv, csv, json"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_on_standard_error(words: list[str], message: str, folder: Path) -> None:

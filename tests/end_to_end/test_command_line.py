@@ -505,8 +505,8 @@ RUN = ["evaluate", "truth.qrels", "good.trec"]
     [
         (["evaluate"], f"TRUTH is missing. {USAGE}"),
         (["evaluate", "truth.qrels"], "truth.qrels: this file is read as ground truth, but no run was given"),
-        ([*RUN, "--ties", "worse"], "--ties='worse' is not one of trec, input, best, worst. Did you mean worst?"),
-        ([*RUN, "--format", "xml"], "--format='xml' is not one of table, tsv, csv, json, jsonl, markdown, latex"),
+        ([*RUN, "--ties", "worse"], "--ties worse is not one of trec, input, best, worst. Did you mean worst?"),
+        ([*RUN, "--format", "xml"], "--format xml is not one of table, tsv, csv, json, jsonl, markdown, latex"),
         ([*RUN, "--rel", "x"], "--rel: 'x' is not a number"),
         ([*RUN, "--per-qery"], "no such option: --per-qery. Did you mean --per-query or --per-query-path?"),
         ([*RUN, "--zzz"], "no such option: --zzz. See karat evaluate --help."),

@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
         ("qrels run --engine spark --per-query-path scores --sort AP", "karat: --sort orders several runs, and"),
         ("qrels run --engine spark --per-query-path scores -o a.parquet", "karat: a.parquet: a Parquet file can"),
         ("qrels run run --engine spark --per-query-path scores", "karat: --per-query-path takes one run. Evaluate one"),
-        ("qrels run --engine ray", "karat: --engine='ray' is not one of local, spark"),
+        ("qrels run --engine ray", "karat: --engine ray is not one of local, spark"),
         ("qrels run --engine spark --explain q1", "karat: --explain needs documents in this process, and on Spark"),
         ("qrels run --engine spark --bounds", "karat: --bounds needs documents in this process, and on Spark they"),
         (

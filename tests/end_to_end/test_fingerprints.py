@@ -139,4 +139,4 @@ def test_karat_toml_cannot_force(folder: Path) -> None:
     (folder / "karat.toml").write_text('[gate]\nforce = true\n[gate.min]\n"RR" = 0.1\n')
     done = run_here(folder, "gate", "truth.qrels", "run.trec")
     assert done.returncode == 2
-    assert "karat.toml: gate.force: unknown key" in done.stderr
+    assert "karat.toml, gate.force: unknown key" in done.stderr

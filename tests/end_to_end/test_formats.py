@@ -110,7 +110,7 @@ def test_columns_are_named_for_all_files_or_for_one_side(folder: Path) -> None:
         (("--column", "truth.score=y"), "'score' is not a column of the truth"),
         (("--column", "doc"), "is not of the form ROLE=NAME"),
         (("--column", "doc=x", "--column", "doc=y"), "is given twice"),
-        (("--input-format", "xml"), "'xml' is not a format"),
+        (("--input-format", "xml"), "xml is not a format"),
         (("--input-format", "gold=csv"), "'gold' is not one of truth, run, queries, corpus"),
         (("--input-format", "run=jsonl"), "run.csv: the file was to be read as JSON lines, but it looks like CSV"),
         (("--split", "dev"), "not the folder of a BEIR data set"),

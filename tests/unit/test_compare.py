@@ -637,9 +637,9 @@ def test_invalid_systems_are_rejected(systems: Any, message: str) -> None:
 
 
 def test_an_unknown_baseline_or_system_is_an_error_that_suggests_the_nearest(demos: dict[str, Scores]) -> None:
-    with pytest.raises(KaratError, match=r"baseline 'bm52' is not one of the systems\. Did you mean bm25"):
+    with pytest.raises(KaratError, match=r"baseline='bm52' is not one of the systems\. Did you mean bm25"):
         compare(demos, "bm52")
-    with pytest.raises(KaratError, match=r"system 'overlaps' is not one of the systems\. Did you mean overlap\?"):
+    with pytest.raises(KaratError, match=r"system='overlaps' is not one of the systems\. Did you mean overlap\?"):
         compare(demos, test="t", resamples=50).row("AP", "overlaps")
 
 

@@ -12,6 +12,7 @@ import pytest
 from karat import KaratError, Scores, compare
 from karat.comparison.differences import MeasureValues, Pair
 from karat.comparison.sentences import p_text
+from karat.errors import Place
 from karat.gating import Rule, gate
 from karat.output.tables import Cell, Table
 from karat.scores.combining import differences
@@ -263,8 +264,8 @@ def test_a_gate_without_queries_is_an_error() -> None:
 
 
 def test_a_baseline_without_the_measure_of_a_rule_names_the_rule() -> None:
-    rules = [Rule("max-drop", "AP", 0.01, "karat.toml: gate.max-drop.AP")]
-    with pytest.raises(KaratError, match=r"karat.toml: gate.max-drop.AP: the baseline: these scores have no 'AP'"):
+    rules = [Rule("max-drop", "AP", 0.01, Place("karat.toml", field="gate.max-drop.AP"))]
+    with pytest.raises(KaratError, match=r"karat.toml, gate.max-drop.AP: the baseline: these scores have no 'AP'"):
         gate(scores_of([0.1, 0.2]), rules, scores_of([0.1, 0.2], "RR"))
 
 

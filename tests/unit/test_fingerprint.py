@@ -294,7 +294,7 @@ def refusal(one: Scores, other: Scores, **options: Any) -> str:
     with pytest.raises(KaratError) as caught:
         compare({"one": one, "two": other}, **options)
     hint = "Evaluate both against the same ground truth with the same options, or compare them anyway: force=True"
-    assert str(caught.value) == f"{caught.value.what}. {hint} (--force)."
+    assert str(caught.value) == f"{caught.value.what}. {hint}."
     forced = compare({"one": one, "two": other}, force=True, **options)
     assert f"{caught.value.what}; compared anyway." in forced.notes
     assert f"note: {caught.value.what}; compared anyway." in str(forced)

@@ -211,9 +211,9 @@ def test_hints_suggest_a_limit_that_suits_the_kind_of_rule(kind: Kind, limit: fl
     config.write_text(f"[gate]\n{kind} = 1\n")
     name = kind.replace("-", "_")
     for call, hint in (
-        (lambda: parse_rules(kind, "AP"), f"--{kind} nDCG@10={limit}."),
+        (lambda: parse_rules(kind, "AP"), f"{name}='nDCG@10={limit}'."),
         (lambda: Rule(kind, "AP", "high"), f"Use a limit such as {limit}."),  # type: ignore[arg-type]
-        (lambda: rules_from_limits(**{name: 1}), f'Write {name}={{"nDCG@10": {limit}}}.'),  # type: ignore[arg-type]
+        (lambda: rules_from_limits(**{name: 1}), f"Write {name}={{'nDCG@10': {limit}}}."),  # type: ignore[arg-type]
         (lambda: read_config(config), f'for example "nDCG@10" = {limit}.'),
     ):
         with pytest.raises(KaratError) as caught:

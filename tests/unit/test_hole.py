@@ -69,7 +69,7 @@ def test_what_reads_the_documents_of_one_query_refuses_the_measure() -> None:
         scores.bounds("hole@4")
     with pytest.raises(KaratError, match="Hole@4 measures the documents of all queries"):
         DocumentMeasureEvaluator("hole@4")
-    with pytest.raises(KaratError, match=r"Hole cannot be computed with match=chunk\. .*use Unjudged@k"):
+    with pytest.raises(KaratError, match=r"Hole cannot be computed with match='chunk'\. .*use Unjudged@k"):
         evaluate({"q": ["a text"]}, {"q": ["text"]}, "hole@4", match="chunk")
     with pytest.raises(KaratError, match="Hole depends on the judged documents of other queries"):
         evaluate_on_spark(TRUTH, RUN, "hole@4")

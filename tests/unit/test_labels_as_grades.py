@@ -192,9 +192,9 @@ def test_an_explanation_says_whose_label_a_grade_is() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "model"}, "by= applies to verdicts, and there are none. Pass verdicts=, or leave it out"),
+        ({"by": "model"}, "by applies to verdicts, and there are none. Add verdicts, or leave it out"),
         ({"verdicts": [_label("q", "x", 1)], "by": "modle"}, "no label is by 'modle'. Did you mean model"),
-        ({"verdicts": [_label("q", "x", 1)], "match": "prefix"}, "documents are matched by prefix. Use match=id"),
+        ({"verdicts": [_label("q", "x", 1)], "match": "prefix"}, "documents are matched by prefix. Use match='id'"),
         (
             {"verdicts": [{"query": "q", "task": "correctness", "item": "answer", "label": "correct"}]},
             "no label is about a document. `karat judge TRUTH RUN... --task relevance` grades documents",

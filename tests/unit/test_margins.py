@@ -207,7 +207,7 @@ def test_geometric_means_have_no_margin_and_a_note_says_so() -> None:
     comparison = of_three(equivalence=0.1)
     assert comparison.row("GMAP", "b", "a").p_equivalent is None
     assert any(note.startswith("GMAP: equivalence is not tested, because") for note in comparison.notes)
-    with pytest.raises(KaratError, match="GMAP: equivalence is not tested"):
+    with pytest.raises(KaratError, match=r"\{'GMAP': 0.1\}: equivalence is not tested"):
         of_three(equivalence={"GMAP": 0.1})
 
 
@@ -225,11 +225,11 @@ def test_equivalence_on_one_query_or_without_variance_cannot_be_tested() -> None
         ({"equivalence": 0}, "equivalence=0 is not a positive number"),
         ({"equivalence": "0.1"}, "is not a positive number"),
         ({"equivalence": {}}, "equivalence names no measure"),
-        ({"equivalence": {"AP": -1}}, r"equivalence\['AP'\]=-1 is not a positive number"),
-        ({"equivalence": {1: 0.1}}, "equivalence: 1 is not a measure"),
-        ({"equivalence": {"P@7": 0.1}}, r"equivalence\['P@7'\]: these scores have no 'P@7'"),
-        ({"equivalence": {"AP": 0.1, "map": 0.2}}, "equivalence: a measure has two margins"),
-        ({"equivalence": 2}, "a margin of 2 is out of range: AP cannot differ by more than 1"),
+        ({"equivalence": {"AP": -1}}, r"equivalence=\{'AP': -1\} is not a positive number"),
+        ({"equivalence": {1: 0.1}}, "equivalence names 1, which is not a measure"),
+        ({"equivalence": {"P@7": 0.1}}, r"equivalence=\{'P@7': 0.1\}: these scores have no 'P@7'"),
+        ({"equivalence": {"AP": 0.1, "map": 0.2}}, "equivalence=.* has two margins for a measure"),
+        ({"equivalence": 2}, "equivalence=2.0 is out of range: AP cannot differ by more than 1"),
         ({"equivalence": 0.1, "test": "tukey"}, "Tukey's test is about the range of all systems"),
     ],
 )
@@ -241,9 +241,9 @@ def test_a_margin_that_makes_no_sense_is_refused(options: dict[str, object], mes
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["nDCG@10"], "--equivalence 'nDCG@10': 'nDCG@10' is not a number"),
-        (["AP="], "this is not of the form MEASURE=MARGIN"),
-        (["0.1", "AP=0.2"], "one margin is for all measures, and there are others"),
+        (["nDCG@10"], "equivalence='nDCG@10' is not a number"),
+        (["AP="], "is not of the form MEASURE=MARGIN"),
+        (["0.1", "AP=0.2"], "equivalence='0.1' is for all measures, and there are other margins"),
         (["AP=0.1", "AP=0.2"], "AP has two margins"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -111,12 +111,13 @@ def command(
     in_file = read_config(config) if config is not None else find_config()
     rules = [rule for kind in KINDS for text in given.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
     strict = any(opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields", "verdicts"))
-    field_option = "--field"
+    field_option, set_in_file = "--field", dict[str, Any]()
     if in_file is not None:
         in_config = _as_given(in_file.options)
         if "fields" in in_config and not given["fields"]:
             field_option = f"{in_file.file}: {in_file.table}.field"
-        given |= {name: value for name, value in in_config.items() if not opt.is_given(context, name)}
+        set_in_file = {name: value for name, value in in_config.items() if not opt.is_given(context, name)}
+        given |= set_in_file
         given |= _texts_in_use(context, given)
     _check_files(context, in_file, given)
     output = _output(given)
@@ -126,7 +127,8 @@ def command(
     check_report_file(output)
     inputs = Inputs.of(given, accepts_saved=True, field_option=field_option)
     paths = [truth] if run is None else [truth, run]
-    gate = _checked(paths, baseline, rules, in_file, inputs, settings, output, test_options)
+    with nullcontext() if in_file is None else in_file.naming_keys(set_in_file):
+        gate = _checked(paths, baseline, rules, in_file, inputs, settings, output, test_options)
     _print_gate(gate, output, junit)
     return 0 if gate.passed else 1
 
@@ -243,17 +245,15 @@ def _checked(
     systems = with_findings(systems, findings)
     run, *others = (scores.without_evidence() for scores in systems.values())
     _check_inputs(paths, len(others), len(evaluated), files.hint_about_documents)
-    lower, parameter = test_options["lower_is_better"], "--lower-is-better"
-    if in_file is not None and lower is in_file.options.get("lower_is_better"):
-        parameter = f"{in_file.file}: {in_file.table}.lower-is-better"
-    run = with_lower_is_better({"": run}, lower, parameter)[""]
+    lower = test_options["lower_is_better"]
+    run = with_lower_is_better({"": run}, lower)[""]
     before_scores = next(iter(others), None) if saved is None else saved
     outcome = gate(run, rules, before_scores, **{**test_options, "lower_is_better": ()})
     if output.report is not None:
         from karat.report import compared
 
         baselines = {} if saved is None or before is None else {before: saved}
-        reported = with_lower_is_better({**baselines, **dict(reversed(systems.items()))}, lower, parameter)
+        reported = with_lower_is_better({**baselines, **dict(reversed(systems.items()))}, lower)
         subject = compared(reported, next(iter(reported)) if len(reported) > 1 else None, for_drops(method))
         save_report(output, subject, files, list(baselines))
     return replace(outcome, origin=_origin(in_file, given))
@@ -270,13 +270,15 @@ def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule
             file = split_system(in_file.baseline)[0]
             if not is_remote(file) and not os.path.exists(file):
                 hint = "Save it with `karat evaluate ... -o FILE`. The path is relative to the configuration file."
-                place = f"{in_file.file}: {in_file.table}.baseline"
+                place = in_file.place.inside("baseline")
                 raise KaratError(f"no such file: {in_file.baseline}", place=place, hint=hint)
             return in_file.baseline
         return baseline
     if baseline is not None:
+        from karat.errors import Parameter
+
         hint = "Add a rule such as --max-drop nDCG@10=0.01, or leave it out."
-        raise KaratError("no rule uses the baseline", place=f"--baseline {baseline}", hint=hint)
+        raise KaratError([Parameter("baseline", baseline), " is not used by any rule"], hint=hint)
     return None
 
 

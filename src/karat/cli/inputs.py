@@ -196,7 +196,7 @@ def parse_formats(given: Sequence[str]) -> dict[Side, str]:
     for text in given:
         side, equals, name = (part.strip() for part in text.rpartition("="))
         for each in _sides(side, f"--input-format {text}") if equals else _PAIRS:
-            if found.setdefault(each, check_format(name)) != name:
+            if found.setdefault(each, check_format(name, "input_format")) != name:
                 raise KaratError(f"--input-format is given twice for the {each}", hint="Keep one of them.")
     return found
 

@@ -58,8 +58,8 @@ def choice_option(
 ) -> Callable[[Function], Function]:
     """An option that takes one of several values."""
 
-    def check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
-        return None if value is None else check_choice(f"--{name}", value, tuple(choices))
+    def check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001  # click passes it
+        return None if value is None else check_choice(str(parameter.name), value, tuple(choices))
 
     return option(
         f"--{name}",

@@ -98,7 +98,7 @@ def _check(output: Output) -> None:
     """Reject what cannot be written."""
     form, file = output.format, output.file
     if output.digits is not None:
-        check_digits(output.digits, "--digits ")
+        check_digits(output.digits)
         hint = f"Leave it out: {form} contains all digits."
         require(form in _FOR_PEOPLE, "--digits applies to table, markdown and latex", hint)
     if output.explain is not None:

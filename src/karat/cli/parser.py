@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
@@ -10,6 +9,7 @@ from typing import Any
 
 import click
 
+from karat.cli.spelling import naming_options
 from karat.cli.terminal import print_text
 from karat.errors import KaratError, did_you_mean
 
@@ -79,15 +79,17 @@ class Command(WithHelp):
         of_command = (group for group, names in self.groups.items() if option.name in names)
         return next(of_command, option.group if isinstance(option, GroupedOption) else None)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with naming_options(ctx):
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         from karat.cli.files import check_files, expand_files
 
         expand_files(ctx)
         check_files(ctx)
-        try:
+        with naming_options(ctx):
             return super().invoke(ctx)
-        except KaratError as error:
-            raise _naming_options(error, ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         arguments = [(str(each.metavar), each.description) for each in self.params if isinstance(each, Argument)]
@@ -138,19 +140,6 @@ class Group(WithHelp, click.Group):
 def _imported(name: str) -> click.Command:
     command: click.Command = import_module(f"karat.cli.{name}").command
     return command
-
-
-def _naming_options(error: KaratError, context: click.Context) -> KaratError:
-    """The error with `--level 2.0` for `level=2.0`, if the command has this option: Python has parameters instead."""
-    options = {each.name: max(each.opts, key=len) for each in context.command.params if isinstance(each, click.Option)}
-    names = "|".join(map(re.escape, filter(None, options)))
-    found = re.match(rf"({names})=(?:'([^']*)'|(\S+))", error.what)
-    if found is None:
-        return error
-    what = f"{options[found[1]]} {found[2] if found[3] is None else found[3]}{error.what[found.end() :]}"
-    hint = re.sub(rf"\b({names})=", lambda name: f"{options[name[1]]} ", error.hint or "")
-    hint = re.sub(rf"^Pass\b|(?<=^Leave )({names})\b", lambda name: options[name[1]] if name[1] else "Write", hint)
-    return KaratError(what, place=error.place, hint=hint or None)
 
 
 def usage_error(error: click.UsageError) -> KaratError:

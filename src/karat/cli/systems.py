@@ -176,7 +176,7 @@ class SystemFiles:
             return of_file[0]
         from karat.comparison.alignment import check_system
 
-        return check_system(names, given, "--baseline")
+        return check_system(names, given, "baseline")
 
     def require_one_per_file(self) -> None:
         """Reject a file with several systems."""
@@ -202,7 +202,7 @@ class SystemFiles:
         inputs, lower = self.inputs, self.settings.lower_is_better
         hint = "Of karat's own measures, it is known which values are better."
         require(saved or not lower, "--lower-is-better applies to saved scores", hint)
-        saved = with_lower_is_better(saved, lower, "--lower-is-better")
+        saved = with_lower_is_better(saved, lower)
         names, findings = with_static_model(self.settings.names({name for each in saved.values() for name in each}))
         scores = {each.name: _only(saved[each.name], names, each.path) for each in self.systems if each.name in saved}
         new = {system.name: system.path for system in self.systems if system.saved is None}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from karat.comparison.same_truth import check_same_truth
-from karat.errors import KaratError, did_you_mean, first_few, plural, require, shown
+from karat.errors import KaratError, Parameter, Place, did_you_mean, first_few, plural, require
 from karat.registry import Measure
 from karat.registry.selection import Measures
 from karat.scores import Scores
@@ -81,7 +81,7 @@ def check_finite(name: str, scores: Scores) -> None:
         if len(wrong):
             value, query = column[wrong[0]], scores.queries[wrong[0]]
             hint = "Use finite values, and null for queries that could not be judged."
-            raise KaratError(f"{measure} is {value:g}, which is too large", place=f"{name}, query {query}", hint=hint)
+            raise KaratError(f"{measure} is {value:g}, which is too large", place=Place(name, query=query), hint=hint)
 
 
 def _with_same_measures(
@@ -107,7 +107,7 @@ def _only(scores: Scores, measures: Sequence[str | Measure], name: str) -> Score
     try:
         return scores.only(measures)
     except KaratError as error:
-        raise KaratError(error.what, place=name, hint=error.hint) from None
+        raise error.but(place=name) from None
 
 
 def _in_order(scores: Scores, order: Sequence[str]) -> Scores:
@@ -129,8 +129,11 @@ def _different_queries(systems: Mapping[str, Scores], common: set[str]) -> Karat
             lacking.append(f"{name} lacks {plural(len(missing), 'query')} ({first_few(missing)})")
     return KaratError(
         f"the systems have different queries: {'; '.join(lacking)}",
-        hint=f"Evaluate them on the same queries, or compare only the {plural(len(common), 'common query')}:"
-        " common_queries=True (--common-queries).",
+        hint=[
+            f"Evaluate them on the same queries, or compare only the {plural(len(common), 'common query')}: ",
+            Parameter("common_queries", True),
+            ".",
+        ],
     )
 
 
@@ -140,5 +143,5 @@ def check_system(systems: Iterable[str], name: str, role: str) -> str:
     if not isinstance(name, str) or name not in names:
         near = did_you_mean(name, names)
         hint = f"{near} The systems are {', '.join(names)}.".strip()
-        raise KaratError(f"{role} {shown(name)} is not one of the systems", hint=hint)
+        raise KaratError([Parameter(role, name), " is not one of the systems"], hint=hint)
     return name

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from karat.arguments import name_and_number, parse_number
 from karat.comparison.differences import MeasureValues, Pair, run_tests
-from karat.comparison.method import Margins, Method
-from karat.errors import KaratError, require, shown
+from karat.comparison.method import MARGIN, WRITE_MARGINS, Margins, Method
+from karat.errors import KaratError, Message, Parameter, require
 from karat.options import Test
 from karat.registry.registry import several_measures
 from karat.scores import Scores
@@ -93,26 +93,29 @@ def margins_by_measure(margins: Margins | None, scores: Scores) -> tuple[dict[st
         return {}, []
     notes: list[str] = []
     if isinstance(margins, Mapping):
-        found = {_column(scores, name): margin for name, margin in margins.items()}
-        require(len(found) == len(margins), "a measure has two margins", "Remove one of them.", place="equivalence")
-        for name in found:
-            require(combination(name) != "geometric", f"{name}: {_NOT_TESTED}", "Leave it out.", place="equivalence")
+        found = {_column(scores, name, margin): margin for name, margin in margins.items()}
+        what: Message = [Parameter("equivalence", margins), " has two margins for a measure"]
+        require(len(found) == len(margins), what, "Remove one of them.")
+        for name, margin in found.items():
+            what = [Parameter("equivalence", {name: margin}), f": {_NOT_TESTED}"]
+            require(combination(name) != "geometric", what, "Leave it out.")
     else:
         found = {name: margins for name in scores.measures if combination(name) != "geometric"}
         notes = [f"{name}: {_NOT_TESTED}." for name in scores.measures if name not in found]
     for name, margin in found.items():
         low, high = known_range(name) or (0.0, float("inf"))
-        what = f"a margin of {margin:g} is out of range: {name} cannot differ by more than {high - low:g}"
-        require(margin <= high - low, what, _PER_MEASURE, place="equivalence")
+        given = Parameter("equivalence", {name: margin} if isinstance(margins, Mapping) else margin)
+        what = [given, f" is out of range: {name} cannot differ by more than {high - low:g}"]
+        require(margin <= high - low, what, _PER_MEASURE)
     return found, notes
 
 
-def _column(scores: Scores, name: str) -> str:
+def _column(scores: Scores, name: str, margin: float) -> str:
     """The measure of a margin by its name in these scores."""
     try:
         return scores.column_name(name)
     except KaratError as error:
-        raise KaratError(error.what, place=f"equivalence[{shown(name)}]", hint=error.hint) from None
+        raise error.but(what=[Parameter("equivalence", {name: margin}), ": ", *error.parts]) from None
 
 
 def parse_margins(texts: Sequence[str]) -> Margins | None:
@@ -123,17 +126,16 @@ def parse_margins(texts: Sequence[str]) -> Margins | None:
     """
     found: dict[str, float] = {}
     for text in texts:
-        place = f"--equivalence {shown(text)}"
-        hint = "Write --equivalence 0.02, or --equivalence nDCG@10=0.02."
+        given = Parameter("equivalence", text)
         if "=" not in text:
-            require(len(texts) == 1, "one margin is for all measures, and there are others", _PER_MEASURE, place=place)
-            return parse_number(text, place, hint)
-        measure, margin = name_and_number(text, place, hint, "MEASURE=MARGIN")
+            require(len(texts) == 1, [given, " is for all measures, and there are other margins"], _PER_MEASURE)
+            return parse_number("equivalence", text, WRITE_MARGINS)
+        measure, margin = name_and_number("equivalence", text, WRITE_MARGINS, "MEASURE=MARGIN")
         for name in several_measures(measure) or [measure]:
-            require(name not in found, f"{name} has two margins", "Remove one of them.", place=place)
+            require(name not in found, [given, f": {name} has two margins"], "Remove one of them.")
             found[name] = margin
     return found or None
 
 
 _NOT_TESTED = "equivalence is not tested, because a margin cannot be subtracted from a geometric mean query by query"
-_PER_MEASURE = "Write a margin for each measure: nDCG@10=0.02."
+_PER_MEASURE: Message = ["Write a margin for each measure: ", MARGIN, "."]

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast, get_args
 
 from karat.arguments import check_switch
 from karat.comparison.power import check_difference
-from karat.errors import require, shown
+from karat.errors import Message, Parameter, require, shown
 from karat.options import Correction, Family, Test, check_choice, check_level, check_random
 from karat.registry import Measure
 from karat.stats import PERMUTATIONS, RESAMPLES, SEED, Criterion
@@ -18,6 +18,11 @@ IntervalMethod = Literal["randomization", "t", "tukey", "bca"]
 
 Margins = float | Mapping[str, float]
 """differences that do not matter: one for all measures, or one for each"""
+
+
+MARGIN = Parameter("equivalence", {"nDCG@10": 0.02})
+"""an example"""
+WRITE_MARGINS: Message = ["Write ", Parameter("equivalence", 0.02), ", or ", MARGIN, "."]
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Method:
         for option in ("permutations", "resamples", "seed"):
             checked[option] = check_random(option, getattr(self, option))
         if self.detect is not None:
-            checked["detect"] = check_difference(self.detect, "detect")
+            checked["detect"] = check_difference("detect", self.detect)
         if self.equivalence is not None:
             checked["equivalence"] = _check_margins(self.equivalence)
         for option, value in checked.items():  # a Fraction or a NumPy number becomes a float or an int
@@ -106,14 +111,15 @@ def choose_method(
 def _check_margins(margins: object) -> Margins:
     """The margins of equivalence, which must be positive numbers, as floats by the names of measures."""
     if not isinstance(margins, Mapping):
-        return check_difference(margins, "equivalence")
-    hint = 'Pass equivalence=0.02, or equivalence={"nDCG@10": 0.02}.'
-    require(margins, "equivalence names no measure", hint)
+        return check_difference("equivalence", margins)
+    require(margins, [Parameter("equivalence"), " names no measure"], WRITE_MARGINS)
     for name in margins:
-        require(isinstance(name, str | Measure), f"{shown(name)} is not a measure", hint, place="equivalence")
-    return {str(name): check_difference(margin, f"equivalence[{shown(str(name))}]") for name, margin in margins.items()}
+        what: Message = [Parameter("equivalence"), f" names {shown(name)}, which is not a measure"]
+        require(isinstance(name, str | Measure), what, WRITE_MARGINS)
+    return {str(name): check_difference("equivalence", margin, str(name)) for name, margin in margins.items()}
 
 
-def _unused(option: str, value: object, on: str, other: str = "test") -> tuple[str, str]:
+def _unused(option: str, value: object, on: str, other: str = "test") -> tuple[Message, Message]:
     """What is wrong with an option that changes nothing, and a hint."""
-    return f"{option}={shown(value)} has no effect on {on}", f"Leave {option} out, or choose another {other}."
+    hint: Message = ["Leave ", Parameter(option), " out, or choose another ", Parameter(other), "."]
+    return [Parameter(option, value), f" has no effect on {on}"], hint

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from karat.arguments import as_number
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Parameter
 from karat.stats import queries_needed, smallest_difference
 
 POWER = 0.8
@@ -52,7 +52,7 @@ class Power:
 
     def queries_needed(self, difference: float) -> int | None:
         """How many queries are needed to detect a difference with power 0.8; None if unknown or too many."""
-        detected = check_difference(difference, "difference")
+        detected = check_difference("difference", difference)
         needed = queries_needed(detected, self.spread, self.alpha, POWER) if self.spread else None
         return None if needed is None else max(needed, self._minimum_queries)
 
@@ -69,10 +69,10 @@ class Power:
         return math.floor(math.log(1 / self.p_threshold, self.orders_per_query)) + 2
 
 
-def check_difference(difference: object, name: str) -> float:
-    """A difference to detect, which must be a positive number, as a float."""
+def check_difference(name: str, difference: object, measure: str | None = None) -> float:
+    """A difference to detect, of all measures or of one, which must be a positive number, as a float."""
     number = as_number(difference)
     if number is None or not 0 < number < sys.float_info.max:
-        hint = "Use a difference such as 0.02."
-        raise KaratError(f"{name}={shown(difference)} is not a positive number", hint=hint)
+        given = Parameter(name, difference if measure is None else {measure: difference})
+        raise KaratError([given, " is not a positive number"], hint="Use a difference such as 0.02.")
     return number

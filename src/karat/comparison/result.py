@@ -13,7 +13,7 @@ from karat.comparison.exports import ComparisonExports
 from karat.comparison.method import IntervalMethod, Method
 from karat.comparison.power import Power
 from karat.comparison.same_truth import check_same_truth
-from karat.errors import KaratError, plural, printable, require, safe_line, shown
+from karat.errors import KaratError, Message, Parameter, plural, printable, require, safe_line, shown
 from karat.output.files import write_text
 from karat.output.tables import DIGITS, Table
 from karat.registry import Measure
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from karat.analysis.diff import Diff
     from karat.comparison.slices import ComparisonSlices
 
+_SYSTEMS: Message = [Parameter("system"), " and ", Parameter("baseline")]
+_CHOOSE: Message = ["Name them with ", *_SYSTEMS, "."]
 _OF_EQUIVALENCE = ("margin", "p_equivalent", "p_equivalent_corrected")
 
 
@@ -142,7 +144,7 @@ class Comparison(ComparisonExports, Reportable):
         matching = [(one, other) for one, other in pairs if system in (None, other) and baseline in (None, one)]
         known = ", ".join(f"{other} with {one}" for one, other in pairs)
         problem = f"{system or 'a system'} was not compared with {baseline or 'another'}"
-        require(matching, problem, f'Pass system="..." and baseline="...". The comparisons are {known}.')
+        require(matching, problem, [*_CHOOSE, f" The comparisons are {known}."])
         return matching
 
     def diff(
@@ -283,7 +285,7 @@ class Comparison(ComparisonExports, Reportable):
         pairs = self.pairs(system, baseline)
         if len(pairs) > 1:
             known = ", ".join(f"{other} with {one}" for one, other in self.pairs())
-            what = f"system and baseline are ambiguous: {len(pairs)} comparisons match"
-            raise KaratError(what, hint=f'Pass system="..." and baseline="...". The comparisons are {known}.')
+            what = [*_SYSTEMS, f" are ambiguous: {len(pairs)} comparisons match"]
+            raise KaratError(what, hint=[*_CHOOSE, f" The comparisons are {known}."])
         ((one, other),) = pairs
         return other, one

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from karat.errors import KaratError, Place, enumeration, require
+from karat.errors import KaratError, Message, Parameter, Place, enumeration, require
 from karat.registry import Measure, meanings
 from karat.scores import Scores
 from karat.scores.fingerprint import Fingerprint
 
-_HINT = (
-    "Evaluate both against the same ground truth with the same options, or compare them anyway: force=True (--force)."
-)
+_HINT: Message = [
+    "Evaluate both against the same ground truth with the same options, or compare them anyway: ",
+    Parameter("force", True),
+    ".",
+]
 
 
 def check_same_truth(systems: Mapping[str, Scores], force: bool) -> list[str]:
@@ -61,7 +63,7 @@ def check_given_truth(
 ) -> list[str]:
     """Refuse saved scores of documents with ids if they were evaluated against other ground truth than this one.
 
-    `digests` are those of the ground truth, and `where` is its file. With `force`, what differs is a note.
+    `digests` are those of the ground truth, and `place` is its file. With `force`, what differs is a note.
     """
     fingerprint = scores.fingerprint
     if fingerprint is None or "judged" not in fingerprint.truths or not _matches_ids(fingerprint.match or ""):

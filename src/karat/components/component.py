@@ -95,7 +95,7 @@ def inputs_of(instance: object) -> dict[str, Input]:
     return {**_inputs(cls), **getattr(instance, _INPUTS, {})}
 
 
-def unknown_input(name: object, known: Collection[str], place: Place | str | None = None) -> KaratError:
+def unknown_input(name: object, known: Collection[str], place: Place | None = None) -> KaratError:
     """The error for an input that a component does not have."""
     hint = f"{did_you_mean(name, known)} The inputs are {', '.join(known) or 'none'}.".strip()
     return KaratError(f"unknown input {shown(name)}", place=place, hint=hint)

@@ -8,7 +8,7 @@ from typing import Any
 from karat.components.component import Input, accepts_any_input, inputs_of, unknown_input
 from karat.components.graph import Graph
 from karat.components.types import check_type
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, Place, did_you_mean, shown
 
 _FORM = "Pass inputs as {component: {input: value}}."
 
@@ -18,7 +18,7 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
     by_component = _by_component(graph, data)
     for name, instance in graph.components.items():
         given, sockets, connected = by_component.get(name, {}), inputs_of(instance), graph.into(name)
-        place = f"component {name}"
+        place = Place(f"component {name}")
         for each, value in given.items():
             if each in connected:
                 raise KaratError(f"the input {each} is both given and connected: {connected[each]}", place=place)
@@ -36,7 +36,7 @@ def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[s
 def check_input(value: object, socket: Input, name: str, component: str) -> None:
     """Reject a value of the wrong type; the error names the part of the value that is wrong."""
     if value is not socket.default:
-        check_type(value, socket.type, name, f"component {component}")
+        check_type(value, socket.type, name, Place(f"component {component}"))
 
 
 def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -46,7 +46,9 @@ def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[st
     by_component = {name: inputs for name, inputs in data.items() if name in graph.components}
     for name, inputs in by_component.items():
         if not isinstance(inputs, Mapping):
-            raise KaratError(f"{shown(inputs)} is not a mapping of inputs", place=f"component {name}", hint=_FORM)
+            raise KaratError(
+                f"{shown(inputs)} is not a mapping of inputs", place=Place(f"component {name}"), hint=_FORM
+            )
     for name, value in data.items():
         if name not in graph.components:
             receivers = [each for each in graph.components if name in graph.open_inputs(each)]

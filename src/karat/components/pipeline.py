@@ -19,7 +19,7 @@ from karat.components.serialization import (
     component_to_dict,
     from_haystack,
 )
-from karat.errors import KaratError, Place, plural, require, safe_line, shown
+from karat.errors import KaratError, Parameter, Place, plural, require, safe_line, shown
 
 # One thread at a time: otherwise two threads could load the same model twice.
 _WARM_UP = threading.Lock()
@@ -40,7 +40,9 @@ class Pipeline:
     """
 
     def __init__(self, metadata: Mapping[str, Any] | None = None) -> None:
-        require(metadata is None or isinstance(metadata, Mapping), f"metadata={shown(metadata)} is not a mapping")
+        require(
+            metadata is None or isinstance(metadata, Mapping), [Parameter("metadata", metadata), " is not a mapping"]
+        )
         self.metadata = dict(metadata or {})
         self._graph = Graph()
         self._warm: list[Any] = []
@@ -122,7 +124,9 @@ class Pipeline:
         try:
             return deepcopy(self.metadata)
         except Exception as error:  # objects may refuse to be copied in any way
-            raise KaratError(f"metadata={shown(self.metadata)} cannot be copied: {type(error).__name__}") from None
+            raise KaratError(
+                [Parameter("metadata", self.metadata), f" cannot be copied: {type(error).__name__}"]
+            ) from None
 
     def to_dict(self) -> dict[str, Any]:
         """The pipeline as a dictionary, in the format of Haystack."""
@@ -233,8 +237,10 @@ def _unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def _names(given: Collection[str] | None) -> Collection[str]:
     if isinstance(given, str):
-        raise KaratError(f"include_outputs_from={given!r} is a string", hint=f"Pass a set of names: {{{given!r}}}.")
-    return () if given is None else check_names("include_outputs_from", given, "{'name'}")
+        raise KaratError(
+            [Parameter("include_outputs_from", given), " is a string"], hint=f"Pass a set of names: {{{given!r}}}."
+        )
+    return () if given is None else check_names("include_outputs_from", given, {"name"})
 
 
 def _received(connection: Connection, outputs: dict[str, Any], sockets: dict[str, Input]) -> Any:
@@ -242,7 +248,7 @@ def _received(connection: Connection, outputs: dict[str, Any], sockets: dict[str
     if connection.output not in outputs:
         raise KaratError(
             f"run did not return {connection.output}, which is connected to {connection.receiver}.{connection.input}",
-            place=f"component {connection.sender}",
+            place=Place(f"component {connection.sender}"),
         )
     value = outputs[connection.output]
     if connection.input in sockets:
@@ -263,7 +269,9 @@ def _run(name: str, instance: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         error.add_note(f"Raised by component {safe_line(name)} ({type(instance).__name__}).")
         raise
     if not isinstance(outputs, Mapping):
-        raise KaratError(f"run returned {shown(outputs)}, not a dictionary of outputs", place=f"component {name}")
+        raise KaratError(
+            f"run returned {shown(outputs)}, not a dictionary of outputs", place=Place(f"component {name}")
+        )
     return dict(outputs)
 
 

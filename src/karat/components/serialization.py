@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from karat.arguments import check_names
 from karat.components.component import registered, type_name
-from karat.errors import KaratError, did_you_mean, enumeration, require, shown
+from karat.errors import KaratError, Parameter, did_you_mean, enumeration, require, shown
 
 
 def component_class(name: str) -> type:
@@ -75,10 +75,12 @@ def check_env_vars(cls: type, description: object, allowed: Collection[str]) -> 
     because a component may send what it reads to a server; and not even these if it names the server.
     """
     if isinstance(allowed, str):
-        raise KaratError(f"allowed_env_vars={shown(allowed)} is a string", hint=f"Pass a list: [{shown(allowed)}].")
+        raise KaratError(
+            [Parameter("allowed_env_vars", allowed), " is a string"], hint=f"Pass a list: [{shown(allowed)}]."
+        )
     servers = [*_values(description, "base_url", "api_base_url")]
     own = () if servers else getattr(cls, "env_vars", ())
-    permitted = {*check_names("allowed_env_vars", allowed, "['NAME']"), *own}
+    permitted = {*check_names("allowed_env_vars", allowed, ["NAME"]), *own}
     named = dict.fromkeys(_values(description, "env_vars", "api_key_env"))
     refused = [name for name in named if name not in permitted]
     if refused:
@@ -86,7 +88,7 @@ def check_env_vars(cls: type, description: object, allowed: Collection[str]) -> 
         sent = f" and sends it to {shown(servers[0])}" if servers else ""
         raise KaratError(
             f"the saved component reads {names} from the environment{sent}, which was not allowed",
-            hint=f"If you trust it, pass allowed_env_vars=[{', '.join(map(shown, refused))}].",
+            hint=["If you trust it, pass ", Parameter("allowed_env_vars", refused), "."],
         )
 
 

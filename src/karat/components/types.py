@@ -34,7 +34,7 @@ class Mismatch(NamedTuple):
     wanted: Any
 
 
-def check_type(value: object, wanted: Any, name: str, place: Place | str | None = None) -> None:
+def check_type(value: object, wanted: Any, name: str, place: Place | None = None) -> None:
     """Reject a value of the wrong type; the error names the part of the value that is wrong."""
     if found := find_mismatch(value, wanted):
         hint = f"It must be {type_text(found.wanted)}. {list_hint(found.part)}".strip()

@@ -91,7 +91,7 @@ class Conversion:
     tag: str = "karat"
 
     def __post_init__(self) -> None:
-        check_mapping("columns", self.columns, "{'doc': 'docno'}")
+        check_mapping("columns", self.columns, {"doc": "docno"})
         is_word = check_text("tag", self.tag).split() == [self.tag]
         require(is_word, f"the tag {shown(self.tag)} is not one word", "Blanks separate the columns of a TREC file.")
         if self.kind is not None:
@@ -105,7 +105,7 @@ class Conversion:
         if is_file(source) and not named_data_set(source):
             source = InputFile.of(source)
             _check_is_not_output(source, target)
-            form = check_format(self.input_format) if self.input_format else detect(source)
+            form = check_format(self.input_format, "input_format") if self.input_format else detect(source)
             kind = kind or kind_of_roles(self.columns or {}) or kind_of_file(source, form, target.suffix)
         name = source.name if isinstance(source, InputFile) else None
         kind = check_kind(kind or kind_of_object(source, target.suffix), name)

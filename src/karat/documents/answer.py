@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from karat.arguments import sorted_set
-from karat.errors import KaratError, Place, list_hint, shown
+from karat.errors import KaratError, Place, as_place, list_hint, shown
 
 _HINT = "Answers are text: put the value in quotes, or convert it with str(...)."
 
@@ -29,7 +29,7 @@ def as_gold_answers(value: object, place: Place | str) -> tuple[str, ...]:
         found = [item["text"] if isinstance(item, Mapping) and "text" in item else item for item in items]
         for at, text in enumerate(found):
             if not isinstance(text, str):
-                raise KaratError(f"{shown(text)} is not text", place=f"{place}[{at}]", hint=_HINT)
+                raise KaratError(f"{shown(text)} is not text", place=as_place(place).inside(f"[{at}]"), hint=_HINT)
         return tuple(dict.fromkeys(found)) or ("",)
     raise KaratError(f"{shown(value)} is not a gold answer", place=place, hint=f"{list_hint(value)} {_HINT}".strip())
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain, groupby
 
 from karat.arguments import is_list_like
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, Parameter, did_you_mean, shown
 
 Folds = tuple[str, ...]
 """Names of normalizations, in the order of `FOLDS`."""
@@ -40,7 +40,9 @@ def parse_folds(given: str | bool | Iterable[str] | None) -> Folds:
         if not isinstance(name, str) or name not in FOLDS:
             near = did_you_mean(name, FOLDS)
             hint = f"{near} Use any of {'+'.join(FOLDS)}, or all, or none."
-            raise KaratError(f"normalize={shown(given)}: {shown(name)} is not a normalization", hint=hint.strip())
+            raise KaratError(
+                [Parameter("normalize", given), f": {shown(name)} is not a normalization"], hint=hint.strip()
+            )
     return tuple(fold for fold in FOLDS if fold in names)
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
 from karat.arguments import check_text
-from karat.errors import KaratError, require
+from karat.errors import KaratError, Message, Parameter, require
 from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.documents import read_shared_truth, score_documents
@@ -18,7 +18,7 @@ from karat.evaluation.merge import merge
 from karat.evaluation.reading import ReadingOptions, check_reading, read_matcher
 from karat.files.input_file import Progress
 from karat.matching.matchers import matcher_of
-from karat.options import EvaluationOptions, Unknown, complete_options
+from karat.options import AUTHOR, EvaluationOptions, Unknown, complete_options
 from karat.registry import Measure, Subject, meanings, parse
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
@@ -208,8 +208,9 @@ def evaluate_results(
     optional = PARTS if listed is None or ambiguous else ()
     labelled: LabelledResults | None = None
     if verdicts is None:
-        hint = "Pass verdicts=, or leave them out."
-        require(by is None and unknown == "bounds", "by= and unknown= apply to verdicts, and there are none", hint)
+        hint: Message = ["Add ", Parameter("verdicts"), ", or leave them out."]
+        what: Message = [AUTHOR, " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
+        require(by is None and unknown == "bounds", what, hint)
     if verdicts is None and "verdicts" not in needed:
         read = read_results(results, fields, required, optional, results_format)
     else:

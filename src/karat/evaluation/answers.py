@@ -69,7 +69,7 @@ def score_answers(
     name: str,
     place: Place | str,
 ) -> Scores:
-    """The scores of the questions that have gold answers; `where` is the place of the predictions in errors."""
+    """The scores of the questions that have gold answers; `place` is the place of the predictions in errors."""
     compared = ComparedAnswers.of(golds, predicted, missing)
     check_answer_facts(compared.facts, missing, place)
     answers, facts = compared.answers, compared.facts

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from karat.analysis.evidence import Evidence
-from karat.errors import KaratError, Place, require, shown
+from karat.errors import KaratError, Message, Parameter, Place, require, shown
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
@@ -47,7 +47,8 @@ def read_shared_truth(
     from karat.sources.spans import materialized
 
     what = "labels grade documents, and measures of spans read spans"
-    require(verdicts is None and by is None, what, "Leave verdicts= (--verdicts) out, or evaluate spans by themselves.")
+    hint: Message = ["Leave ", Parameter("verdicts"), " out, or evaluate spans by themselves."]
+    require(verdicts is None and by is None, what, hint)
     return materialized(truth)
 
 
@@ -185,18 +186,14 @@ class JudgedDocuments:
 
 def check_facts(facts: DocumentFacts, matcher: Matcher, missing: Missing, run: str) -> None:
     """Raise an error if ground truth and run, of which all queries are known, do not fit together."""
-    for place, field, without, total in (
-        (
-            "the ground truth",
-            matcher.gold_key.field,
-            facts.golds_without_key,
-            facts.golds_without_key + facts.all_golds,
-        ),
+    golds = facts.golds_without_key + facts.all_golds
+    for name, field, without, total in (
+        (None, matcher.gold_key.field, facts.golds_without_key, golds),
         (run, matcher.key.field, facts.without_key, facts.all_retrieved),
     ):
         # With normalization, documents that have the field may still be without a key.
         if field != "id" and not matcher.key.folds and 0 < without == total:
-            raise _missing_field(matcher, field, place)
+            raise _missing_field(matcher, field, name)
     # A run in memory may be empty: the system retrieved nothing.
     if facts.unknown and not facts.answered:
         raise no_common_queries(facts.examples, facts.unknown, run)
@@ -228,15 +225,20 @@ def scores_of_documents(
     return Scores(queries, values, tuple(found), name, evidence, fingerprint=fingerprint, asked=asked)
 
 
-def _missing_field(matcher: Matcher, field: str, place: Place | str) -> KaratError:
-    """The error if no document at all has the field that `match` names: it is probably a typo."""
+def _missing_field(matcher: Matcher, field: str, run: str | None) -> KaratError:
+    """The error if no document at all has the field that `match` names: it is probably a typo.
+
+    The documents are those of a run, or else of the ground truth.
+    """
+    place = Place("the ground truth" if run is None else run)
     if matcher.texts is not None:
-        which = "judged" if place == "the ground truth" else "retrieved"
+        which = "judged" if run is None else "retrieved"
         return KaratError(f"the corpus has no text for any {which} document", place=place)
-    hint = "match= must name a field of the documents."
-    if place == "the ground truth" and matcher == Same(field):
-        hint += f" If it contains the id of a gold document, write {field}(gold=id)."
-    return KaratError(f"the field {shown(field)} is missing or empty in all documents", place=place, hint=hint)
+    what = f"the field {shown(field)} is missing or empty in all documents"
+    error = KaratError(what, place=place, hint=[Parameter("match"), " must name a field of the documents."])
+    if run is None and matcher == Same(field):
+        error.add_hint(f"If it contains the id of a gold document, write {field}(gold=id).")
+    return error
 
 
 def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Measure]) -> Judged:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from karat.errors import KaratError, Place, enumeration, first_few, percent
+from karat.errors import KaratError, Message, Parameter, Place, enumeration, first_few, percent
 from karat.evaluation.facts import LEAST_POSITIVE, DocumentFacts, Share, largest_cutoff
 from karat.matching.matchers import Matcher, Same
 from karat.registry import Measure
@@ -19,7 +19,7 @@ _LARGE_SCORES = (
     "Scores are doubles, in which larger whole numbers, such as times in nanoseconds, become equal if they are close."
     " Subtract the smallest one from all of them."
 )
-SCORE_MISSING = 'To score them 0, use missing="zero" (--missing zero).'
+SCORE_MISSING: Message = ["To score them 0, use ", Parameter("missing", "zero"), "."]
 
 
 def findings(

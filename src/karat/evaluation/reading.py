@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.arguments import check_mapping, check_text
 from karat.columns import GivenNames
-from karat.errors import first_few, plural, require, shown
+from karat.errors import Message, Parameter, first_few, plural, require
 from karat.evaluation.corpus import CorpusMatcher, check_corpus, with_corpus
 from karat.files.names import check_format
 from karat.matching.matchers import Match, Matcher, Same, matcher_of
+from karat.options import AUTHOR
 from karat.sources import Truth, read_run, read_truth
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ class ReadingOptions(NamedTuple):
 def check_reading(inputs: ReadingOptions, progress: object) -> None:
     """Reject wrong arguments before anything is read."""
     for option, columns in (("truth_columns", inputs.truth_columns), ("run_columns", inputs.run_columns)):
-        check_mapping(option, columns, '{"doc": "docno"}')
-    for given in (inputs.truth_format, inputs.run_format):
-        given is None or check_format(given)
-    require(inputs.split is None or isinstance(inputs.split, str), f"split={shown(inputs.split)} is not a text")
-    require(progress is None or callable(progress), f"progress={shown(progress)} is not a function")
+        check_mapping(option, columns, {"doc": "docno"})
+    for option, given in (("truth_format", inputs.truth_format), ("run_format", inputs.run_format)):
+        if given is not None:
+            check_format(given, option)
+    split = Parameter("split", inputs.split)
+    require(inputs.split is None or isinstance(inputs.split, str), [split, " is not a text"])
+    require(progress is None or callable(progress), [Parameter("progress", progress), " is not a function"])
 
 
 def paths_of(*sources: Any) -> tuple[str, ...]:
@@ -54,16 +57,18 @@ def read_labelled_judgments(
     truth: Any, inputs: ReadingOptions, matcher: Matcher, verdicts: Any, by: str | None
 ) -> Truth:
     """Read ground truth; with verdicts, their labels of documents are the grades of those that it does not judge."""
-    by is None or check_text("by", by)
+    if by is not None:
+        check_text("by", by)
     if verdicts is None:
-        require(by is None, "by= applies to verdicts, and there are none", "Pass verdicts=, or leave it out.")
+        hint: Message = ["Add ", Parameter("verdicts"), ", or leave it out."]
+        require(by is None, [AUTHOR, " applies to verdicts, and there are none"], hint)
         return read_judgments(truth, inputs, matcher)
     from karat.labels.reading import VerdictRecords, read_verdict_records
     from karat.labels.votes import document_grades
     from karat.sources.labelled_truth import with_labels
 
     what = f"labels grade documents by their ids, and documents are matched by {matcher}"
-    require(matcher == Same(), what, "Use match=id, the default.")
+    require(matcher == Same(), what, ["Use ", Parameter("match", "id"), ", the default."])
     records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
     found = document_grades(records, by)
     judgments = with_labels(read_judgments(truth, inputs, matcher), found.grades, found.by, records.calls)

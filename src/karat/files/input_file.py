@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from karat.arguments import is_remote
-from karat.errors import KaratError, Place, did_you_mean, shown
+from karat.errors import KaratError, NoSuchFileError, Place, did_you_mean, shown
 from karat.files.compression import GB, MB, decompressed
 from karat.files.file_objects import FileObject, Readable, is_file_object
 from karat.files.kinds import PEEK, arrow_format, check_is_text, check_name, compression_of
 from karat.files.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
-from karat.files.remote import NO_SUCH_FILE, RemotePath, local_path
+from karat.files.remote import RemotePath, local_path
 
 BLOCK_SIZE = 8 << 20
 LONGEST_RECORD = 256 * MB  # a line of JSON lines
@@ -319,7 +319,7 @@ def _cannot_read(path: str, error: OSError) -> KaratError:
             names = [entry.name for entry in Path(path).parent.iterdir()]
         except OSError:
             names = []
-        return KaratError(NO_SUCH_FILE, place=path, hint=did_you_mean(Path(path).name, names) or None)
+        return NoSuchFileError(path, did_you_mean(Path(path).name, names) or None)
     if isinstance(error, IsADirectoryError):
         return KaratError("this is a folder, not a file", place=path, hint="Name a file in it.")
     return KaratError(f"cannot be read: {error.strerror or error}", place=path)

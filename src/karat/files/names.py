@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Literal, TypeGuard, get_args
 
-from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.errors import KaratError, Parameter, did_you_mean, enumeration
 
 Format = Literal["trec", "csv", "tsv", "json", "jsonl", "parquet", "feather"]
 ArrowFormat = Literal["parquet", "feather"]
@@ -26,11 +26,11 @@ _BY_SUFFIX: dict[str, Format] = {
 _OTHERS = (".txt", ".res", ".out")
 
 
-def check_format(name: object) -> Format:
-    """A format by its name."""
+def check_format(name: object, parameter: str = "format") -> Format:
+    """A format by its name, which is the value of a parameter."""
     if name not in FORMATS:
         hint = f"{did_you_mean(name, FORMATS)} The formats are {enumeration(FORMATS, 'and')}.".strip()
-        raise KaratError(f"{shown(name)} is not a format", hint=hint)
+        raise KaratError([Parameter(parameter, name), " is not a format"], hint=hint)
     return name
 
 

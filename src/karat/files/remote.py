@@ -12,7 +12,7 @@ from io import BufferedReader
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from karat.errors import KaratError, did_you_mean, enumeration, require
+from karat.errors import KaratError, NoSuchFileError, did_you_mean, enumeration, require
 
 # abfs:// (Azure) is left out: if no credentials are set, Arrow aborts the process.
 _SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs")
@@ -20,7 +20,6 @@ _OTHER_SPELLINGS = {"s3a": "s3", "s3n": "s3"}  # of Hadoop and Spark
 # A question mark may also be part of a name, or of a pattern.
 _URI = re.compile(r"([\w+.-]+)://([^/@]*@)?(.*?)(\?\w+=[^&?*]*(?:&\w+=[^&?*]*)*)?", re.DOTALL)
 _S3_OPTIONS = ("region", "scheme", "endpoint_override")
-NO_SUCH_FILE = "no such file"
 NAME_FILES = "Name a file, a folder of files, or a pattern such as runs/*.trec."
 _BUFFER = 256 << 10
 # An unreachable server is an error after seconds, not minutes.
@@ -104,7 +103,7 @@ class RemotePath:
         """What went wrong, without what is secret."""
         if isinstance(error, FileNotFoundError):
             hint = "Check the names of the bucket and the file. The name of a folder ends with a slash."
-            return KaratError(NO_SUCH_FILE, place=self.name, hint=hint)
+            return NoSuchFileError(self.name, hint)
         text = str(error)
         for pattern, what, hint in _REASONS:
             if re.search(pattern, text):

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 
 from karat.arguments import as_number, check_path, is_remote
 from karat.comparison import choose_method
-from karat.errors import KaratError, Place, did_you_mean, require, shown
+from karat.errors import KaratError, NoSuchFileError, Parameter, Place, did_you_mean, require, shown
 from karat.files.kinds import PEEK, check_is_text
 from karat.gating.rules import KINDS, Kind, Rule, check_unique, example_limit, rules_of
 from karat.matching.matchers import matcher_of
@@ -92,6 +92,21 @@ class Config:
         names = GateOptions.__annotations__
         return cast("GateOptions", {name: value for name, value in self.options.items() if name in names})
 
+    @contextmanager
+    def naming_keys(self, options: Collection[str]) -> Iterator[None]:
+        """Let errors about these options, which the file sets, name the file and its keys."""
+        try:
+            yield
+        except KaratError as error:
+            if error.parameter in options:
+                error.place, error.spelling = error.place or self.place, _as_key
+            raise
+
+    @property
+    def place(self) -> Place:
+        """The table of the file."""
+        return Place(self.file, field=self.table)
+
 
 def find_config(folder: str | os.PathLike[str] = ".") -> Config | None:
     """The config of a folder: its karat.toml, or else its pyproject.toml if it has a `[tool.karat.gate]` table."""
@@ -128,7 +143,7 @@ def _parse(path: str) -> dict[str, Any]:
         with open(path, "rb") as file:
             raw = file.read(_LARGEST + 1)
     except FileNotFoundError:
-        raise KaratError("no such file", place=path) from None
+        raise NoSuchFileError(path) from None
     except IsADirectoryError:
         hint = "Name the karat.toml or pyproject.toml in it."
         raise KaratError("this is a folder, not a file", place=path, hint=hint) from None
@@ -144,13 +159,13 @@ def _parse(path: str) -> dict[str, Any]:
         return tomllib.loads(raw.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise KaratError("the file is not UTF-8", place=f"{path}:{line}", hint="Save the file as UTF-8.") from None
+        raise KaratError("the file is not UTF-8", place=Place(path, line), hint="Save the file as UTF-8.") from None
     except RecursionError:
         raise KaratError("tables are nested too deeply", place=path, hint=_START_HINT) from None
     except ValueError as error:
-        problem, _, place = str(error).partition(" (at ")
-        line_number = re.match(r"line (\d+)", place)
-        place = f"{path}:{line_number[1]}" if line_number else path
+        problem, _, position = str(error).partition(" (at ")
+        line_number = re.match(r"line (\d+)", position)
+        place = Place(path, int(line_number[1]) if line_number else None)
         # tomllib's message for a name that needs quotes begins with one of these words.
         needs_quotes = problem.startswith(("Expected", "Invalid"))
         too_long = problem.startswith("Exceeds the limit")  # Python's message for an integer of thousands of digits
@@ -228,7 +243,7 @@ def _rules(path: str, keys: tuple[str, ...], kind: Kind, data: object) -> Iterab
         yield from rules_of(kind, measure, limit, place)
 
 
-def _check_option(name: str, value: object, place: Place | str) -> None:
+def _check_option(name: str, value: object, place: Place) -> None:
     """Check the value of an option."""
     if name in _CHOICES:
         known = _CHOICES[name]
@@ -265,16 +280,22 @@ def _check_fields(value: object, path: str, keys: tuple[str, ...]) -> None:
 
 
 @contextmanager
-def _errors_at(place: Place | str) -> Iterator[None]:
-    """Give errors a place in the file."""
+def _errors_at(place: Place) -> Iterator[None]:
+    """Give errors a place in the file, and let them spell parameters as keys."""
     try:
         yield
     except KaratError as error:
-        raise KaratError(error.what, place=place, hint=error.hint) from None
+        error.place, error.spelling = place, _as_key
+        raise
 
 
-def _where(path: str, keys: Iterable[str]) -> str:
+def _as_key(parameter: Parameter) -> str:
+    """A parameter as it is written in the file."""
+    value = f" = {json.dumps(parameter.value, ensure_ascii=False, default=shown)}" if parameter.has_value else ""
+    return f"{parameter.name.replace('_', '-')}{value}"
+
+
+def _where(path: str, keys: Iterable[str]) -> Place:
     """A file and a key, with the quotes that TOML needs."""
-    return f"{path}: " + ".".join(
-        key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False) for key in keys
-    )
+    quoted = (key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False) for key in keys)
+    return Place(path, field=".".join(quoted))

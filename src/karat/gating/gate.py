@@ -89,7 +89,7 @@ def gate(
     drops = [rule for rule in named if rule.compares]
     if baseline is not None:
         for rule in drops:
-            _column(baseline, rule, "the baseline: ", "Save the baseline with all measures that are compared with it.")
+            _column(baseline, rule, of_baseline=True)
     used = scores.only([rule.measure for rule in named])
     check_finite("scores", used)
     values = [_check_value(rule, with_unknown(scores, rule, unknown)) for rule in named if not rule.compares]
@@ -134,12 +134,15 @@ def _loaded(name: str, given: object) -> Scores:
     return scores
 
 
-def _column(scores: Scores, rule: Rule, whose: str = "", hint: str = "") -> str:
+def _column(scores: Scores, rule: Rule, *, of_baseline: bool = False) -> str:
     """The measure of a rule by its name in these scores."""
     try:
         return scores.column_name(rule.measure)
     except KaratError as error:
-        raise rule.error(f"{whose}{error.what}", f"{error.hint or ''} {hint}".strip()) from None
+        if of_baseline:
+            error = error.but(what=["the baseline: ", *error.parts])
+            error.add_hint("Save the baseline with all measures that are compared with it.")
+        raise rule.placed(error) from None
 
 
 def _query_count(scores: Scores) -> str:

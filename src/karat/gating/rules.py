@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from karat.arguments import as_number, check_text, name_and_number
-from karat.errors import KaratError, Place, require, shown
+from karat.arguments import as_number, name_and_number
+from karat.errors import KaratError, Message, Parameter, Place, require, shown
 from karat.measures import meanings, parse
+from karat.options import check_grade
 from karat.registry import Measure
 from karat.registry.names import format_value
 from karat.registry.peers import by_name
@@ -30,7 +31,7 @@ Limits = Mapping[str, float] | Mapping[Measure, float] | Mapping[str | Measure, 
 
 @dataclass(frozen=True)
 class Rule:
-    """A limit for a measure; `where` is the place the rule comes from, for error messages.
+    """A limit for a measure; `origin` is where the rule comes from, for error messages.
 
     `min` and `max` limit the combined value of all queries. `max-drop` limits how much worse the value may be than
     the baseline's: lower, or higher if lower is better. `non-inferior` requires evidence that it is worse by less than
@@ -44,10 +45,10 @@ class Rule:
     kind: Kind
     measure: str
     limit: float
-    place: Place | str = ""
+    origin: Place | Parameter | None = field(default=None, compare=False)
+    """a place in a file, or the parameter or the option that it is written in"""
 
     def __post_init__(self) -> None:
-        check_text("where", self.place)
         self._require(
             isinstance(self.kind, str) and self.kind in KINDS,
             f"{shown(self.kind)} is not a kind of rule",
@@ -89,12 +90,19 @@ class Rule:
         what = f"{self.measure} is a geometric mean, which cannot be tested for a drop of {self.limit:g}"
         self._require(not self.limit or combination(self.measure) != "geometric", what, hint)
 
-    def error(self, what: str, hint: str | None = None) -> KaratError:
-        """An error in this rule, with its place."""
-        return KaratError(what, place=self.place or None, hint=hint)
+    def error(self, what: Message, hint: Message | None = None) -> KaratError:
+        """An error in this rule, which says where the rule comes from."""
+        return self.placed(KaratError(what, hint=hint))
+
+    def placed(self, error: KaratError) -> KaratError:
+        """The same error, about this rule."""
+        if isinstance(self.origin, Parameter):
+            return error.but(what=[self.origin, ": ", *error.parts])
+        return error.but(place=self.origin)
 
     def _require(self, condition: bool, what: str, hint: str | None = None) -> None:
-        require(condition, what, hint, place=self.place or None)
+        if not condition:
+            raise self.error(what, hint)
 
 
 def example_limit(kind: Kind) -> float:
@@ -117,33 +125,38 @@ def rules_from_limits(
     for kind, limits in zip(KINDS, (min, max, max_drop, non_inferior), strict=True):
         name = kind.replace("-", "_")
         if limits is not None and not isinstance(limits, Mapping):
-            hint = f'Write {name}={{"nDCG@10": {example_limit(kind)}}}.'
-            raise KaratError(f"{shown(limits)} is not a mapping of measures to limits", place=name, hint=hint)
+            hint: Message = ["Write ", Parameter(name, {"nDCG@10": example_limit(kind)}), "."]
+            raise KaratError([Parameter(name, limits), " is not a mapping of measures to limits"], hint=hint)
         for each, limit in ((by_name(each), limit) for each, limit in (limits or {}).items()):
-            require(isinstance(each, str | Measure), f"{shown(each)} is not a measure", place=name)
-            rules += rules_of(kind, str(each), limit, f"{name}[{shown(str(each))}]")
+            if not isinstance(each, str | Measure):
+                raise KaratError([Parameter(name), f" names {shown(each)}, which is not a measure"])
+            rules += rules_of(kind, str(each), limit, Parameter(name, {str(each): limit}))
     return tuple(rules)
 
 
-def rules_of(kind: Kind, measure: str, limit: float, place: Place | str) -> list[Rule]:
+def rules_of(kind: Kind, measure: str, limit: float, origin: Place | Parameter | None = None) -> list[Rule]:
     """The rule for a measure, or one for each measure of a list of cut-offs.
 
-    >>> [rule.measure for rule in rules_of("min", "nDCG@1,5", 0.3, "")]
+    >>> [rule.measure for rule in rules_of("min", "nDCG@1,5", 0.3)]
     ['nDCG@1', 'nDCG@5']
     """
     names = several_measures(measure) if isinstance(measure, str) else []
-    return [Rule(kind, name, limit, place) for name in names or [measure]]
+    return [Rule(kind, name, limit, origin) for name in names or [measure]]
 
 
 def parse_rules(kind: Kind, text: str) -> list[Rule]:
     """A rule as it is written on the command line, or several for a list of cut-offs.
 
-    >>> parse_rules("max-drop", "AP(rel=2)=0.01")
-    [Rule(kind='max-drop', measure='AP(rel=2)', limit=0.01, place="--max-drop 'AP(rel=2)=0.01'")]
+    >>> [(rule.measure, rule.limit) for rule in parse_rules("max-drop", "AP(rel=2)=0.01")]
+    [('AP(rel=2)', 0.01)]
     """
-    place = f"--{kind} {shown(text)}"
-    hint = f"Write --{kind} MEASURE=LIMIT, for example --{kind} nDCG@10={example_limit(kind)}."
-    return rules_of(kind, *name_and_number(text, place, hint), place)
+    name = kind.replace("-", "_")
+    hint: Message = [
+        "Write a measure and a limit, for example ",
+        Parameter(name, f"nDCG@10={example_limit(kind)}"),
+        ".",
+    ]
+    return rules_of(kind, *name_and_number(name, text, hint), Parameter(name, text))
 
 
 def merge_rules(first: Sequence[Rule], later: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -179,8 +192,9 @@ def check_unique(rules: Iterable[Rule]) -> None:
 
 def check_rules(rules: Sequence[Rule], has_baseline: bool) -> None:
     """Reject a gate without rules, repeated rules, and a comparison without a baseline."""
-    hint = "Add --min nDCG@10=0.6, min={...} in Python, or [gate.min] in karat.toml."
-    require(rules, "there are no rules", hint)
+    if not rules:
+        example = Parameter("min", {"nDCG@10": example_limit("min")})
+        raise KaratError("there are no rules", hint=["Add ", example, ", or [gate.min] in karat.toml."])
     check_unique(rules)
     for rule in rules:
         if rule.compares and not has_baseline:
@@ -194,9 +208,10 @@ def check_drop_options(rules: Iterable[Rule], options: Mapping[str, Any]) -> Non
     drops = [rule for rule in rules if rule.kind == "max-drop"]
     for name, default in _DROP_OPTIONS.items():
         if not (drops if name == "significant" else need_baseline(rules)):
-            hint = f"Add a max-drop rule and a baseline, or leave {name} out."
+            hint: Message = ["Add a max-drop rule and a baseline, or leave ", Parameter(name), " out."]
             kinds = "max-drop" if name == "significant" else "max-drop or non-inferior"
-            require(options.get(name, default) == default, f"{name} has no effect without a {kinds} rule", hint)
+            what: Message = [Parameter(name), f" has no effect without a {kinds} rule"]
+            require(options.get(name, default) == default, what, hint)
     for rule in drops if options["significant"] else ():
         rule.check_testable()
 
@@ -205,9 +220,10 @@ def check_measures(rules: Iterable[Rule]) -> None:
     """Reject rules whose measure is unknown."""
     for rule in rules:
         try:
-            meanings(rule.measure) or parse(rule.measure)
+            if not meanings(rule.measure):
+                parse(rule.measure)
         except KaratError as error:
-            raise rule.error(error.what, error.hint) from None
+            raise rule.placed(error) from None
 
 
 def with_relevance_threshold(rules: Iterable[Rule], rel: float | None) -> tuple[Rule, ...]:
@@ -217,9 +233,10 @@ def with_relevance_threshold(rules: Iterable[Rule], rel: float | None) -> tuple[
     >>> [rule.measure for rule in with_relevance_threshold(rules, 2)]
     ['AP(rel=2)', 'AP']
     """
-    if rel is None:
+    grade = check_grade(rel)
+    if grade is None:
         return tuple(rules)
-    return tuple(replace(rule, measure=_with_relevance_threshold(rule, rel)) for rule in rules)
+    return tuple(replace(rule, measure=_with_relevance_threshold(rule, grade)) for rule in rules)
 
 
 def _with_relevance_threshold(rule: Rule, rel: float) -> str:
@@ -228,7 +245,7 @@ def _with_relevance_threshold(rule: Rule, rel: float) -> str:
     try:
         (measure,) = select_measures([rule.measure], rel, ("documents", "answers", "verdicts"))
     except KaratError as error:
-        raise rule.error(error.what, error.hint) from None
+        raise rule.placed(error) from None
     return str(measure)
 
 

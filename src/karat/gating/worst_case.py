@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from karat.errors import KaratError, enumeration, plural
+from karat.errors import Message, Parameter, enumeration, plural
 from karat.gating.rules import Rule
 from karat.measures import meanings
 from karat.options import GateUnknown
@@ -23,7 +23,7 @@ def with_unknown(scores: Scores, rule: Rule, unknown: GateUnknown, *, is_baselin
     """
     name = rule.measure
     if unknown == "error" and (lacking := lacking_queries(scores, name)):
-        hint = 'Label them, or use unknown="worst" (--unknown worst).'
+        hint: Message = ["Label them, or use ", Parameter("unknown", "worst"), "."]
         raise rule.error(f"{plural(lacking, 'query')} of {name} {'lacks' if lacking == 1 else 'lack'} labels", hint)
     if unknown != "worst":
         return scores
@@ -84,6 +84,11 @@ def _check_complete(scores: Scores, rule: Rule) -> None:
     is_of_labels = any(each.definition.takes == "verdicts" for each in meanings(rule.measure))
     nulls = int(np.isnan(scores.values[rule.measure]).sum())
     if is_of_labels and nulls:
-        hint = "Evaluate again, or save scores as JSON or Parquet, which contain bounds if --unknown is bounds."
+        with_bounds = Parameter("unknown", "bounds")
+        hint: Message = [
+            "Evaluate again, or save scores as JSON or Parquet, which contain bounds with ",
+            with_bounds,
+            ".",
+        ]
         what = f"{rule.measure} has no value for {plural(nulls, 'query')}, and these scores have no bounds"
-        raise KaratError(what, place=rule.place or None, hint=hint)
+        raise rule.error(what, hint)

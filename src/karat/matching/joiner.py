@@ -13,7 +13,7 @@ import numpy as np
 
 from karat.documents.fields import DocumentLike
 from karat.documents.key import Key
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.judged import Floats, Ints, ranges
 from karat.matching.matchers import Comparer, FunctionMatcher, Matcher, Prefix, Same
 from karat.output.progress import progress_bar
@@ -251,13 +251,13 @@ def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, nam
             found_at, keyless = plain
             gold_sizes.append(len(gold_documents))
         else:
-            place = f"{names[0]}, query {at}"
+            place = Place(names[0], query=str(at))
             listed = gold_key.of(gold_documents, place)
             golds = set(listed)
             if not golds.isdisjoint(_NO_KEYS):
                 golds -= _NO_KEYS
                 golds_without_key += sum(not doc for doc in listed)
-            docs = key.of_retrieved(documents, f"{names[1]}, query {at}")
+            docs = key.of_retrieved(documents, Place(names[1], query=str(at)))
             found_at = _positions_of(golds, docs)
             hit_docs = [docs[position] for position in found_at]
             found = dict.fromkeys(hit_docs)

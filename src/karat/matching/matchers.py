@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, Self
 from karat.documents.fields import DocumentLike, check_field
 from karat.documents.key import Key, TextOfId, WholeDocument
 from karat.documents.normalization import Folds, format_folds, normalized, parse_folds
-from karat.errors import KaratError, did_you_mean, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean, shown
 from karat.matching.containment import ContainmentComparer
 from karat.matching.coverage import OverlapComparer, coverage
 from karat.matching.function import Function, FunctionComparer, name_of
@@ -135,7 +135,8 @@ class Prefix(Matcher):
         super().__post_init__()
         if not isinstance(self.separator, str) or not self.separator:
             raise KaratError(
-                f"prefix: separator={shown(self.separator)} is not a separator", hint='Use text such as "::".'
+                ["prefix: ", Parameter("separator", self.separator), " is not a separator"],
+                hint='Use text such as "::".',
             )
         if any("\ud800" <= character <= "\udfff" for character in self.separator):
             raise KaratError("prefix: the separator contains a lone surrogate", hint="Use the whole character.")
@@ -307,7 +308,7 @@ def matcher_of(match: Match) -> Matcher:
         return match()
     if callable(match):
         return FunctionMatcher(match)
-    raise KaratError(f"{shown(match)} is not a valid `match`", hint=_HINT)
+    raise KaratError([Parameter("match", match), " is not a valid match"], hint=_HINT)
 
 
 def _parse(text: str) -> Matcher:
@@ -321,10 +322,10 @@ def _parse(text: str) -> Matcher:
     try:
         _, given, cutoff = parse_name(f"match{parameters}")
     except KaratError:
-        raise KaratError(f"{shown(text)} is not a valid `match`", hint=_HINT) from None
+        raise KaratError([Parameter("match", text), " is not a valid match"], hint=_HINT) from None
     known = [each.name for each in fields(_MATCHERS[name])] if name in _MATCHERS else ["normalize", "gold"]
     if cutoff is not None:
-        raise KaratError(f"{shown(text)}: a match takes no cut-off", hint=_HINT)
+        raise KaratError([Parameter("match", text), ": a match takes no cut-off"], hint=_HINT)
     for parameter in given:
         if parameter not in known:
             near = did_you_mean(parameter, known) or did_you_mean(name, _MATCHERS)
@@ -341,5 +342,6 @@ def _same(field: str, normalize: Folds = (), gold: str | None = None) -> Same:
         check_field(field)
     except KaratError:
         near = did_you_mean(field, [*_MATCHERS, "content", "id", f"meta.{field}"])
-        raise KaratError(f"{shown(field)} is not a valid `match`", hint=f"{near} {_HINT}".strip()) from None
+        what: Message = [Parameter("match", field), " is not a valid match"]
+        raise KaratError(what, hint=f"{near} {_HINT}".strip()) from None
     return Same(field, normalize, gold)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from karat.analysis.evidence import NO_RUN_DATA
 from karat.comparison import Comparison
 from karat.comparison.alignment import align_systems, check_system
-from karat.errors import KaratError, did_you_mean, plural, require, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, require, shown
 from karat.options import Names, PlotKind, check_choice, check_level
 from karat.plots import charts, rows
 from karat.plots.chart import Chart, Columns
@@ -72,7 +72,7 @@ def draw(kind: str, subject: Subject) -> Chart:
             has_bounds = kind == "bounds" and subject.measure_name in scores.label_bounds
             require(scores.evidence is not None or has_bounds, what, NO_RUN_DATA, place=name or None)
     if needs == "groups of queries":
-        hint = 'Pass by={query: group}, or by="relevant" (--by on the command line).'
+        hint: Message = ["Pass the group of each query, or ", Parameter("by", "relevant"), "."]
         require(subject.grouping.get("by") is not None, f"the plot {kind} needs groups of queries", hint)
     if needs == "two systems":
         hint = "Plot a comparison, or the scores of two systems."
@@ -110,7 +110,11 @@ def _scatter(subject: Subject) -> Chart:
 def check_pairs(kind: str, pairs: Sequence[tuple[str, str]]) -> None:
     """Reject more pairs of systems than a chart can show."""
     what = f"the plot {kind} shows at most {MAX_PAIRS} pairs of systems, not {len(pairs)}"
-    require(len(pairs) <= MAX_PAIRS, what, 'Pass system="..." and baseline="...", or plot fewer systems.')
+    require(
+        len(pairs) <= MAX_PAIRS,
+        what,
+        ["Choose ", Parameter("system"), " and ", Parameter("baseline"), ", or plot fewer systems."],
+    )
 
 
 def _chart_of_pairs(subject: Subject, kind: str, make: Callable[..., Chart]) -> Chart:

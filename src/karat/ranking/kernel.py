@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.documents.fields import document_keys
 from karat.documents.key import Key
-from karat.errors import KaratError, require
+from karat.errors import KaratError, Message, Parameter, require
 from karat.judged import Bools, Floats, Ints, Judged, Pool
 from karat.matching.joiner import Joiner, join_lists
 from karat.matching.matchers import Matcher, Same
@@ -88,8 +88,9 @@ def judge(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[
 
 def judge_pool(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> Pool:
     """Rank the retrieved documents that any query judges: the judged documents of a query are then all of these."""
-    hint = "Leave match= out, or use Unjudged@k."
-    require(isinstance(match, Same) and not match.key.changes_ids, f"Hole cannot be computed with match={match}", hint)
+    hint: Message = ["Leave ", Parameter("match"), " out, or use Unjudged@k."]
+    what: Message = ["Hole cannot be computed with ", Parameter("match", str(match))]
+    require(isinstance(match, Same) and not match.key.changes_ids, what, hint)
     everywhere = set(truth.docs)
     found: dict[str, dict[str, float]] = {query: {} for query in truth.queries}
     for load in run.batches():
@@ -217,7 +218,7 @@ class BatchRanker:
             raise KaratError(
                 f"document {doc} is listed twice for query {query}",
                 place=table.locate(query, doc),
-                hint='Fix the run, or keep the higher rank with duplicates="first" (--duplicates first).',
+                hint=["Fix the run, or keep the higher rank with ", Parameter("duplicates", "first"), "."],
             )
         best: dict[tuple[int, str], int] = {}
         for row, segment, doc in zip(repeated.tolist(), segments.tolist(), docs, strict=True):

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import NamedTuple, TypedDict, Unpack, overload
 
 from karat.arguments import check_text
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, Parameter, did_you_mean, require, shown
 from karat.registry.measure import (
     BestGrades,
     Combine,
@@ -116,7 +116,7 @@ def register(
         for option in ("conflict", "unjudged", "normalizer", "best_grades", "labels"):
             if option in complete and not callable(complete[option]):
                 hint = 'Pass a function, for example unjudged=lambda measure: "monotone".'
-                raise KaratError(f"{option}={shown(complete[option])} is not a function", hint=hint)
+                raise KaratError([Parameter(option, complete[option]), " is not a function"], hint=hint)
         if "k" in parameters:
             complete.setdefault("at", "k")
         definition = Definition(function=function, parameters=parameters, **complete)
@@ -141,7 +141,7 @@ def parse(text: str | IrMeasure, subject: Subject = "documents") -> Measure:
     if not isinstance(text, str):
         raise KaratError(f"{shown(text)} is not the name of a measure")
     if not isinstance(subject, str) or subject not in _aliases:
-        raise KaratError(f"subject={shown(subject)} is not one of {', '.join(_aliases)}")
+        raise KaratError([Parameter("subject", subject), f" is not one of {', '.join(_aliases)}"])
     return _parse_known(str.__str__(text), subject)
 
 

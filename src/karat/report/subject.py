@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.comparison import Comparison, Method, compare_with
 from karat.comparison.alignment import align_systems, check_finite
-from karat.errors import KaratError, plural, require
+from karat.errors import KaratError, Message, Parameter, plural, require
 from karat.judged import Floats, Ints
 from karat.measures import meanings
 from karat.registry import Measure
@@ -126,7 +126,7 @@ def subject_of(reported: Reported, level: float | None = None) -> ReportSubject:
 
     `level` is the confidence level of the intervals of scores; a comparison has its own.
     """
-    hint = "Pass level= to compare()."
+    hint: Message = ["Pass ", Parameter("level"), " to compare()."]
     require(level is None or not isinstance(reported, Comparison), "a comparison has a level already", hint)
     if isinstance(reported, ReportSubject):
         return reported

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.errors import KaratError, plural, shown
+from karat.errors import KaratError, Parameter, plural, shown
 from karat.judged import Floats, Ints
 
 
@@ -16,9 +16,9 @@ def checked_columns(queries: Any, values: Any) -> dict[str, Floats]:
     hint = "Pass the ids of the queries, and {measure: one number per query}."
     is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
     if not is_list or not all(issubclass(kind, str) for kind in {*map(type, queries)}):
-        raise KaratError(f"queries={shown(queries)} is not a list of ids", hint=hint)
+        raise KaratError([Parameter("queries", queries), " is not a list of ids"], hint=hint)
     if not isinstance(values, Mapping):
-        raise KaratError(f"values={shown(values)} is not a mapping of measures to columns", hint=hint)
+        raise KaratError([Parameter("values", values), " is not a mapping of measures to columns"], hint=hint)
     columns = {}
     for name, column in values.items():
         if not isinstance(name, str):
@@ -45,5 +45,5 @@ def checked_rows(rows: Any, count: int) -> Ints:
         places = None
     if places is None or ((places < -count) | (places >= count)).any():
         hint = f"Pass whole numbers from 0 to {count - 1}."
-        raise KaratError(f"rows={shown(rows)} are not positions of the {plural(count, 'query')}", hint=hint)
+        raise KaratError([Parameter("rows", rows), f" are not positions of the {plural(count, 'query')}"], hint=hint)
     return np.where(places < 0, places + count, places)

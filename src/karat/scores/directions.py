@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from karat.arguments import check_names
-from karat.errors import KaratError, did_you_mean, enumeration, require, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean, enumeration, require
 from karat.measures import meanings
 from karat.scores.names import all_measures
 
@@ -21,18 +21,17 @@ def registered_direction(name: str) -> bool:
     return definition is None or definition.higher_is_better
 
 
-def with_lower_is_better(
-    systems: Mapping[str, Scores], names: str | Iterable[str], parameter: str = "lower_is_better"
-) -> dict[str, Scores]:
-    """The systems, with lower values of these columns declared to be better; `parameter` is for messages."""
-    listed = check_names(parameter, names, '["latency"]')
+def with_lower_is_better(systems: Mapping[str, Scores], names: str | Iterable[str]) -> dict[str, Scores]:
+    """The systems, with lower values of these columns declared to be better."""
+    listed = check_names("lower_is_better", names, ["latency"])
     columns = all_measures(systems)
     for name in listed:
         if name not in columns:
             hint = f"{did_you_mean(name, columns)} The measures are {', '.join(columns)}.".strip()
-            raise KaratError(f"{parameter} {shown(name)} is not a measure of the scores", hint=hint)
+            raise KaratError([Parameter("lower_is_better", name), " is not a measure of the scores"], hint=hint)
         known = meanings(name) and registered_direction(name)
-        require(not known, f"{parameter} {shown(name)}: higher values of this measure are better", "Leave it out.")
+        what: Message = [Parameter("lower_is_better", name), ": higher values of this measure are better"]
+        require(not known, what, "Leave it out.")
     return {
         system: replace(scores, lower_is_better=scores.lower_is_better | {*listed} & {*scores.measures})
         for system, scores in systems.items()

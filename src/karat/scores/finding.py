@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from karat.arguments import as_count, check_names, check_text
-from karat.errors import KaratError, for_log, plural, printable, shown
+from karat.errors import KaratError, Parameter, for_log, plural, printable
 
 _NUMBERS = re.compile("([0-9]+)")
 
@@ -33,9 +33,9 @@ class Finding:
     def __post_init__(self) -> None:
         for name in ("code", "message", "hint", "topic", "amount"):
             check_text(f"the {name} of a finding", getattr(self, name))
-        object.__setattr__(self, "queries", tuple(check_names("queries", self.queries, '("q1",)')))
+        object.__setattr__(self, "queries", tuple(check_names("queries", self.queries, ("q1",))))
         if as_count(self.count) is None:
-            raise KaratError(f"count={shown(self.count)} is not a number of queries or documents")
+            raise KaratError([Parameter("count", self.count), " is not a number of queries or documents"])
         # The texts are for people, and name queries and documents. What a program reads is in `queries`, unchanged.
         for name in ("message", "hint", "topic", "amount"):
             object.__setattr__(self, name, printable(getattr(self, name)))

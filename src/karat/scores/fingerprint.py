@@ -82,7 +82,7 @@ class Fingerprint:
 
     @classmethod
     def from_dict(cls, data: Any, queries: Iterable[str], place: Place | str) -> Fingerprint | None:
-        """The fingerprint from what `to_dict` returned; `where` is the file it is from, for errors.
+        """The fingerprint from what `to_dict` returned; `place` is the file it is from, for errors.
 
         None if a query has no digest: then its row was not saved together with the fingerprint.
         """

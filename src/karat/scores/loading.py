@@ -96,9 +96,9 @@ def _from_table(file: InputFile, format: ArrowFormat) -> dict[str, Scores]:  # n
     require(valid, "the metadata of karat is damaged", "Save the scores again.", place=file.name)
     saved = {name for names in measures for name in names}
     columns = {
-        name: column_values(table[name], f"{file.name}, column {name}", name in saved) for name in table.column_names
+        name: column_values(table[name], Place(file.name, column=name), name in saved) for name in table.column_names
     }
-    return ScoreTable(file.name, columns, lambda at: f"{file.name}, row {at + 1}", about).systems()
+    return ScoreTable(file.name, columns, lambda at: Place(file.name, row=at), about).systems()
 
 
 def _from_json(file: InputFile) -> dict[str, Scores]:
@@ -115,13 +115,13 @@ def _from_json(file: InputFile) -> dict[str, Scores]:
             what = f"this file is {QUERIES_TO_DOCUMENTS}, not scores"
             raise KaratError(what, place=file.name, hint=JSON_IS_READ)
         rows = [{"query": query, **row} for query, row in data.items()]
-        systems = _from_records(rows, file.name, lambda at: f"{file.name}, record {at + 1}").systems()
+        systems = _from_records(rows, file.name, lambda at: Place(file.name, field=f"record {at + 1}")).systems()
         return {name: _with_doubt(scores, file.name) for name, scores in systems.items()}
     if isinstance(data, dict) and query_column(data) is not None:
         data = [data]
     if not isinstance(data, list):
         raise _not_scores(file.name, "it is not a list with an object per query")
-    return _from_records(data, file.name, lambda at: f"{file.name}, record {at + 1}").systems()
+    return _from_records(data, file.name, lambda at: Place(file.name, field=f"record {at + 1}")).systems()
 
 
 def _with_doubt(scores: Scores, path: str) -> Scores:
@@ -142,7 +142,7 @@ def _from_document(data: Any, name: str, path: str) -> Scores:
     except (KeyError, TypeError) as error:
         missing = f"{shown(error.args[0])} is missing" if isinstance(error, KeyError) else "it is damaged"
         raise _not_scores(path, missing) from None
-    table = _from_records(rows, path, lambda at: f"{path}, record {at + 1} of queries")
+    table = _from_records(rows, path, lambda at: Place(path, field=f"queries[{at}]"))
     columns = table.columns or dict.fromkeys(["query", *about["measures"]], ())
     return ScoreTable(path, columns, table.place_of, {name: about}).systems()[name]
 
@@ -151,12 +151,12 @@ def _from_json_lines(file: InputFile) -> dict[str, Scores]:
     records, lines = [], []
     for number, line in file.lines():
         if line:
-            records.append(decode_json(line, f"{file.name}:{number}", _HINT, constants=True))
+            records.append(decode_json(line, Place(file.name, number), _HINT, constants=True))
             lines.append(number)
-    return _from_records(records, file.name, lambda at: f"{file.name}:{lines[at]}").systems()
+    return _from_records(records, file.name, lambda at: Place(file.name, lines[at])).systems()
 
 
-def _from_records(records: Sequence[Any], path: str, place: Callable[[int], str]) -> ScoreTable:
+def _from_records(records: Sequence[Any], path: str, place: Callable[[int], Place]) -> ScoreTable:
     """A table with a row per record; a field that a record lacks is null."""
     for at, record in enumerate(records):
         if not isinstance(record, dict):
@@ -172,24 +172,24 @@ def _from_delimited(file: InputFile) -> dict[str, Scores]:
         rows = list(parsed_rows(text, separator))
     except csv.Error as error:
         hint = "Otherwise, leave out the columns with texts."
-        raise row_error(error, separator, f"{file.name}:{error.args[1] + 1}", hint) from None
+        raise row_error(error, separator, Place(file.name, error.args[1] + 1), hint) from None
     require(rows, _EMPTY, _HINT, place=file.name)
-    places = [f"{file.name}:{row.line + 1}" for row in rows]
+    lines = [row.line + 1 for row in rows]
     header, *body = unguarded([row.cells for row in rows])
     _check_names(header, file.name)
-    for row, place in zip(body, places[1:], strict=True):
+    for row, line in zip(body, lines[1:], strict=True):
         if len(row) != len(header):
             what = f"this line has {len(row)} columns, but the header has {len(header)}"
-            raise KaratError(what, place=place)
+            raise KaratError(what, place=Place(file.name, line))
     columns = dict(zip(header, zip(*body, strict=True), strict=True)) if body else dict.fromkeys(header, ())
-    return ScoreTable(file.name, columns, lambda at: places[at + 1]).systems()
+    return ScoreTable(file.name, columns, lambda at: Place(file.name, lines[at + 1])).systems()
 
 
 def _decoded_text(data: bytes, name: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        place = f"{name}:{data.count(10, 0, error.start) + 1}"
+        place = Place(name, data.count(10, 0, error.start) + 1)
         what = f"{shown(data[error.start : error.start + 1])} is not UTF-8"
         raise KaratError(what, place=place, hint="Save the file as UTF-8.") from None
 
@@ -199,5 +199,5 @@ def _check_names(names: Iterable[str], path: str) -> None:
         require(times == 1, f"column {shown(name)} appears {times} times", "Rename one of them.", place=path)
 
 
-def _not_scores(place: Place | str, why: str) -> KaratError:
+def _not_scores(place: str, why: str) -> KaratError:
     return KaratError(f"scores cannot be read: {why}", place=place, hint=_HINT)

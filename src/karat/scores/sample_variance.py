@@ -73,7 +73,7 @@ class SampleVariance:
 
     @classmethod
     def from_dict(cls, data: Any, queries: Sequence[str], values: Floats, place: Place | str) -> SampleVariance:
-        """The variance that `to_dict` returned; `where` is the file it is from, for errors."""
+        """The variance that `to_dict` returned; `place` is the file it is from, for errors."""
         try:
             samples = as_count(data["samples"], 2)
             known = np.array([float(data["queries"].get(query, 0.0)) for query in queries])

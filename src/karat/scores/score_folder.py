@@ -14,10 +14,10 @@ from typing import Any, cast
 import numpy as np
 
 from karat.arguments import as_count, is_remote
-from karat.errors import KaratError, Place, plural, require, shown
+from karat.errors import KaratError, NoSuchFileError, Place, plural, require, shown
 from karat.files.input_file import InputFile
 from karat.files.part_files import DESCRIPTION, part_files
-from karat.files.remote import NO_SUCH_FILE, RemotePath, local_path
+from karat.files.remote import RemotePath, local_path
 from karat.json_decoding import decode_json
 from karat.scores.score_table import ScoreTable, column_values
 from karat.scores.scores import Scores
@@ -52,7 +52,7 @@ def read_folder(path: str) -> dict[str, Scores]:
         truths = {kind: _digests(queries, columns[name]) for kind, name in kinds.items()}
         about["fingerprint"] = {**fingerprint, "truths": truths}
     columns = {name: columns[name] for name in (QUERY, *measures)}
-    table = ScoreTable(place, columns, lambda at: f"{place}, query {queries[at]}", {about["name"]: about})
+    table = ScoreTable(place, columns, lambda at: Place(place, query=str(queries[at])), {about["name"]: about})
     return {name: scores.take(scores.by_id) for name, scores in table.systems().items()}
 
 
@@ -63,9 +63,7 @@ def _description(path: str, place: Place | str) -> dict[str, Any]:
     file = InputFile(name)
     try:
         content = file.read_all()
-    except KaratError as error:
-        if error.what != NO_SUCH_FILE:
-            raise
+    except NoSuchFileError:
         what = f"this folder has no {DESCRIPTION}, which is written last"
         hint = "The evaluation that writes it has not finished; or these are not scores, and a file in it is meant."
         raise KaratError(what, place=place, hint=hint) from None
@@ -103,7 +101,7 @@ def _columns_of_part(file: InputFile, names: Iterable[str], measures: Sequence[s
     table = ArrowFile.of(file).table()
     for name in names:
         require(table.column_names.count(name) == 1, f"column {shown(name)} is missing", _AGAIN, place=file.name)
-    return {name: column_values(table[name], f"{file.name}, column {name}", name in measures) for name in names}
+    return {name: column_values(table[name], Place(file.name, column=name), name in measures) for name in names}
 
 
 def _joined(parts: Sequence[Any]) -> Sequence[Any]:

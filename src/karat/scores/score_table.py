@@ -35,9 +35,9 @@ _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 class ScoreTable:
     """The columns of a file, where each row is, and what karat has saved about each system besides its values."""
 
-    place: Place | str
+    place: str
     columns: Mapping[str, Sequence[object]]
-    place_of: Callable[[int], str]
+    place_of: Callable[[int], Place]
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def systems(self) -> dict[str, Scores]:
@@ -166,7 +166,7 @@ class ScoreTable:
                     return None
                 hint = "Leave the cell empty if the query has no value."
                 hint = "Write numbers with a decimal point." if is_comma else hint
-                place = f"{self.place_of(wrong[0])}, column {shown(name)}"
+                place = self.place_of(wrong[0]).inside(f"column {shown(name)}")
                 raise KaratError(f"{shown(values[wrong[0]])} is not a number", place=place, hint=hint)
             column = np.array(numbers, np.float64)
         for at in np.flatnonzero(np.abs(column) > _LARGEST).tolist():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karat.arguments import as_count, check_mapping, check_names, check_text
-from karat.errors import KaratError, did_you_mean, plural, safe_line, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import Measure
 from karat.options import Names, check_level, check_random
@@ -85,12 +85,12 @@ class Scores(CombinedValues, Exports):
 
     def __post_init__(self) -> None:
         values = checked_columns(self.queries, self.values)
-        lower = frozenset(check_names("lower_is_better", self.lower_is_better, '["latency"]'))
+        lower = frozenset(check_names("lower_is_better", self.lower_is_better, ["latency"]))
         is_list = isinstance(self.findings, tuple | list)
         if not is_list or not all(isinstance(each, Finding) for each in self.findings):
-            raise KaratError(f"findings={shown(self.findings)} is not a tuple of findings")
+            raise KaratError([Parameter("findings", self.findings), " is not a tuple of findings"])
         check_text("name", self.name)
-        check_mapping("asked", self.asked, '{"map": "AP"}')
+        check_mapping("asked", self.asked, {"map": "AP"})
         for name, value in (("queries", tuple(self.queries)), ("values", values), ("lower_is_better", lower)):
             object.__setattr__(self, name, value)
 
@@ -124,8 +124,8 @@ class Scores(CombinedValues, Exports):
         try:
             return find_column(measure, self.values, self.asked)
         except KaratError as error:
-            hint = f"{error.hint or ''} {hint_about_documents(self.findings)}".strip()
-            raise KaratError(error.what, place=error.place, hint=hint or None) from None
+            error.add_hint(hint_about_documents(self.findings))
+            raise
 
     def column(self, measure: str | Measure) -> Floats:
         """A measure's value for each query, in the order of `queries`; NaN is null."""
@@ -206,7 +206,8 @@ class Scores(CombinedValues, Exports):
 
         ranks = as_count(k)
         if ranks is None:
-            raise KaratError(f"k={shown(k)} is not a number of ranks", hint="Pass a whole number, for example k=20.")
+            hint: Message = ["Pass a whole number, for example ", Parameter("k", 20), "."]
+            raise KaratError([Parameter("k", k), " is not a number of ranks"], hint=hint)
         return explain(self, query, ranks, queries, corpus)
 
     def bounds(self, measure: str | Measure, max_grade: float | None = None) -> Bounds:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from karat.arguments import as_count
-from karat.errors import KaratError, enumeration, percent, plural, shown
+from karat.errors import KaratError, Parameter, enumeration, percent, plural
 from karat.options import level_text
 from karat.output.tables import BEST, DIGITS, Cell, Table
 from karat.scores import Scores
@@ -139,11 +139,11 @@ def interval_text(
     return f"{text} [{low}, {high}]"
 
 
-def check_digits(digits: object, name: str = "digits=") -> int:
-    """A number of decimals that a table can have; `name` is that of the parameter, for messages."""
+def check_digits(digits: object) -> int:
+    """A number of decimals that a table can have."""
     decimals = as_count(digits, 0, _MAX_DIGITS)
     if decimals is None:
-        raise KaratError(f"{name}{shown(digits)} is not a number of decimals", hint=f"Use 0 to {_MAX_DIGITS}.")
+        raise KaratError([Parameter("digits", digits), " is not a number of decimals"], hint=f"Use 0 to {_MAX_DIGITS}.")
     return decimals
 
 

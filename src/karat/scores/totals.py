@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Place
 from karat.judged import Floats
 from karat.scores.combining import before_mean, combination
 from karat.stats import Moments
@@ -35,6 +35,6 @@ class Totals:
 def _moments(measure: str, queries: Sequence[str], column: Floats) -> Moments:
     for at in np.flatnonzero(np.abs(column) > Moments.largest).tolist():
         hint = "Use finite values, and null for queries that could not be judged."
-        place = f"query {queries[at]}"
+        place = Place(f"query {queries[at]}")
         raise KaratError(f"{measure} is {column[at]:g}, which is too large to be a score", place=place, hint=hint)
     return Moments.of(before_mean(column[~np.isnan(column)], combination(measure)))

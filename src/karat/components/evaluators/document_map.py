@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
-from karat.errors import KaratError, did_you_mean, plural, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean, plural
 from karat.matching.matchers import Match
 from karat.sources.list_checks import DocumentLists
 
@@ -47,7 +47,7 @@ class DocumentMAPEvaluator(DocumentMeasureEvaluator):
         conventions = get_args(Convention)
         if convention is not None and (not isinstance(convention, str) or convention not in conventions):
             hint = did_you_mean(convention, conventions)
-            what = f"convention={shown(convention)} is not one of {', '.join(conventions)}"
+            what: Message = [Parameter("convention", convention), f" is not one of {', '.join(conventions)}"]
             raise KaratError(what, hint=hint)
         self.convention: Convention = convention or self.default_convention
         self._is_default = convention is None

@@ -8,7 +8,7 @@ from karat.components.component import component
 from karat.components.evaluators.documents import judge_lists
 from karat.components.serialization import SerializableComponent
 from karat.documents.fields import check_field
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Parameter, shown
 from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of
 from karat.measures import Measure, parse
 from karat.scores import Scores
@@ -51,7 +51,12 @@ class DocumentMeasureEvaluator(SerializableComponent):
         if match is not None and document_comparison_field != "content":
             field = shown(document_comparison_field)
             raise KaratError(
-                f"match={shown(match)} and document_comparison_field={field} cannot be combined",
+                [
+                    Parameter("match", match),
+                    " and ",
+                    Parameter("document_comparison_field", field),
+                    " cannot be combined",
+                ],
                 hint="Pass the field to the matcher, as in chunk(field=meta.text).",
             )
         chosen_match = None if match is None else matcher_of(match)

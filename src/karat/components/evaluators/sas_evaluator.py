@@ -12,7 +12,7 @@ from karat.arguments import as_count
 from karat.components.component import component
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
 from karat.components.serialization import SerializableComponent
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Parameter, shown
 
 _VARIABLES = ("HF_API_TOKEN", "HF_TOKEN")
 _ENVIRONMENT = {"type": "env_var", "env_vars": list(_VARIABLES), "strict": False}
@@ -47,10 +47,14 @@ class SASEvaluator(SerializableComponent):
         if isinstance(model, os.PathLike):
             model = os.fspath(model)
         if not isinstance(model, str) or not model.strip():
-            raise KaratError(f"model={shown(model)} is not the name of a model", hint="Pass its name or its folder.")
+            raise KaratError(
+                [Parameter("model", model), " is not the name of a model"], hint="Pass its name or its folder."
+            )
         size = as_count(batch_size, 1)
         if size is None:
-            raise KaratError(f"batch_size={shown(batch_size)} is not a positive whole number", hint="Use 1 or more.")
+            raise KaratError(
+                [Parameter("batch_size", batch_size), " is not a positive whole number"], hint="Use 1 or more."
+            )
         self.model = model
         self.batch_size = size
         self.device = _device_name(device)
@@ -97,7 +101,9 @@ def _device_name(device: Any) -> str | None:
             pass
     if type(device).__module__.partition(".")[0] == "torch":
         return str(device)
-    raise KaratError(f"device={shown(device)} is not a device", hint='Pass its name, such as "cpu" or "cuda:0".')
+    raise KaratError(
+        [Parameter("device", device), " is not a device"], hint='Pass its name, such as "cpu" or "cuda:0".'
+    )
 
 
 def _token_description(token: Any) -> Any:

@@ -83,14 +83,15 @@ class DocumentCleaner(SerializableComponent):
         The input is not modified. A document without content is returned unchanged.
         """
         nested = _is_nested(documents)
-        places = [f"documents[{question}]" for question in range(len(documents))] if nested else ["documents"]
+        whole = Place("documents")
+        places = [whole.inside(f"[{question}]") for question in range(len(documents))] if nested else [whole]
         steps = self._steps()
         without_content: list[str] = []
         cleaned = [
             [
                 new
                 for at, each in enumerate(listed)
-                if (new := self._cleaned(each, steps, f"{place}[{at}]", without_content)) is not None
+                if (new := self._cleaned(each, steps, place.inside(f"[{at}]"), without_content)) is not None
             ]
             for place, listed in zip(places, documents if nested else [documents], strict=True)
         ]
@@ -120,7 +121,7 @@ class DocumentCleaner(SerializableComponent):
         return [step for wanted, step in steps if wanted]
 
     def _cleaned(
-        self, given: DocumentLike, steps: Sequence[Step], place: Place | str, without_content: list[str]
+        self, given: DocumentLike, steps: Sequence[Step], place: Place, without_content: list[str]
     ) -> DocumentLike | None:
         """The cleaned document, or None if its text is too short. The id of one without a text is added to the list."""
         document = as_document(given, place)
@@ -202,7 +203,7 @@ def _is_nested(documents: Sequence[Any]) -> bool:
     for at, each in enumerate(documents):
         if _is_list(each) != nested:
             what = f"{shown(each)} is {'not a list' if nested else 'a list'}, unlike the elements before it"
-            raise KaratError(what, place=f"documents[{at}]", hint=hint)
+            raise KaratError(what, place=Place("documents", field=f"[{at}]"), hint=hint)
     return nested
 
 
@@ -251,5 +252,5 @@ def _check(condition: object, parameter: str, what: str, hint: str) -> None:
     require(condition, what, hint, place=_place(parameter))
 
 
-def _place(parameter: str) -> str:
-    return f"DocumentCleaner, {parameter}"
+def _place(parameter: str) -> Place:
+    return Place("DocumentCleaner", field=parameter)
