@@ -117,7 +117,7 @@ def test_an_error_names_the_question(spark: SparkSession) -> None:
     with pytest.raises(karat.KaratError) as error:
         evaluate_answers(frame(spark, golds), frame(spark, twice), buckets=2)
     assert (error.value.what, str(error.value.place)) == (
-        "question 'q2' is there twice",
+        "question 'q2' was already in another row",
         "the predictions, query q2",
     )
 

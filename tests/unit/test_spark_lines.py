@@ -210,7 +210,7 @@ def test_an_error_names_the_file_and_shows_the_line(fault: str) -> None:
 
 
 def test_an_error_about_a_line_says_that_the_format_was_guessed() -> None:
-    with pytest.raises(KaratError, match="The file is read as TREC; if it has another format, use --input-format"):
+    with pytest.raises(KaratError, match="The file is read as TREC; if it has another format, use run_format"):
         received(RUN + b"q9 Q0 d 1 abc tag\n", "run")
 
 
@@ -253,8 +253,7 @@ def test_an_error_in_a_bucket_shows_the_lines() -> None:
     table = tabled(text.reader, as_lines(content))
     with pytest.raises(KaratError) as raised:
         read_run(text.records.source(table), NO_TRUTH)
-    text.records.show_lines(raised.value, table)
-    assert str(raised.value) == (
+    assert str(text.records.show_lines(raised.value, table)) == (
         'run.jsonl, line \'{"id": "q1", "docs": []}\': query \'q1\' was already in run.jsonl, line'
         ' \'{"id": "q1", "docs": ["a", "b"]}\'. List all documents of a query together.'
     )

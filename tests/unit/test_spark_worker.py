@@ -18,7 +18,7 @@ from karat.engines.spark.places import name_queries
 from karat.engines.spark.shipping import error_from, error_text, failure
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, ROW_ERROR, BucketResult, BucketSide, BucketWork
-from karat.errors import KaratTypeError
+from karat.errors import KaratTypeError, Parameter, Place
 
 TRUTH = pa.table({"query": ["q2", "q1", "q1"], "doc": ["b", "a", "c"], "grade": [1, 1, 0]})
 RUN = pa.table({"query": ["q1", "q2", "q2"], "doc": ["a", "b", "x"], "score": [0.5, 0.2, 0.4]})
@@ -87,16 +87,23 @@ def test_errors_about_rows_name_the_query(run: dict[str, Any], message: str) -> 
 
 def test_a_place_in_what_and_in_where_names_the_query() -> None:
     table = pa.table({"meta": [{"id": "q7"}, {"id": "q8"}, {"id": "q7"}]})
-    error = KaratError("the label in run, row 2 (counted from 0) differs", place="run, rows 0 and 1", hint="row 1")
-    name_queries(error, ["run"], [table], ["meta.id"])
-    assert str(error) == "run, queries q7 and q8: the label in run, query q7 differs. row 1"
+    earlier, place = Place("run", row=2), Place("run", row=(0, 1), field="rank 3")
+    error = KaratError(["the label in ", earlier, " differs"], place=place, hint="row 1")
+    named = name_queries(error, ["run"], [table], ["meta.id"])
+    assert str(named) == "run, queries q7 and q8, rank 3: the label in run, query q7 differs. row 1"
+
+
+def test_two_rows_of_one_query_have_no_other_name() -> None:
+    table = pa.table({"query": ["q7", "q7"]})
+    error = KaratError(["query q7 was already in ", Place("run", row=0)], place=Place("run", row=1))
+    named = name_queries(error, ["run"], [table], ["query"])
+    assert str(named) == "run, query q7: query q7 was already in another row"
 
 
 def test_a_name_that_another_name_ends_with_is_not_confused_with_it() -> None:
     tables = [pa.table({"query": ["a"]}), pa.table({"query": ["b"]})]
-    error = KaratError("bad", place="my run, row 0")
-    name_queries(error, ["run", "my run"], tables, ["query", "query"])
-    assert str(error.place) == "my run, query b"
+    error = KaratError("bad", place=Place("my run", row=0))
+    assert str(name_queries(error, ["run", "my run"], tables, ["query", "query"]).place) == "my run, query b"
 
 
 def test_rows_are_sorted_by_the_column_that_gives_the_order() -> None:
@@ -128,12 +135,25 @@ def test_rows_that_could_not_be_read_are_errors() -> None:
     assert one_bucket(evaluated, without, RUN) == one_bucket(evaluated, TRUTH, RUN)
 
 
-@given(st.sampled_from([KaratError, KaratTypeError]), st.text(), st.none() | st.text(), st.none() | st.text())
-def test_an_error_is_the_same_after_it_was_sent(kind: type, what: str, place: str | None, hint: str | None) -> None:
-    sent = kind(what + "\ud800\0", place=place, hint=hint)
+VALUES: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
+PARAMETERS = st.builds(Parameter, st.text(), st.just(...) | VALUES, st.sampled_from(["", "author"]))
+PLACES = st.builds(
+    Place, st.text(), st.none() | st.integers(), st.none() | st.tuples(st.integers(), st.integers()), query=st.text()
+)
+MESSAGES = st.text() | st.lists(st.text() | PARAMETERS | PLACES)
+
+
+@given(st.sampled_from([KaratError, KaratTypeError]), MESSAGES, st.none() | st.text() | PLACES, st.none() | MESSAGES)
+def test_an_error_is_the_same_after_it_was_sent(kind: type, what: Any, place: Any, hint: Any) -> None:
+    sent = kind([*([what] if isinstance(what, str) else what), "\ud800\0"], place=place, hint=hint)
     got = error_from(error_text(sent))
     assert type(got) is kind
-    assert (got.what, got.place, got.hint) == (sent.what, sent.place, sent.hint)
+    assert (got.parts, got.place, got.hint_parts) == (sent.parts, sent.place, sent.hint_parts)
+
+
+def test_a_value_that_json_cannot_hold_is_sent_as_it_is_shown() -> None:
+    got = error_from(error_text(KaratError([Parameter("match", print), " is wrong"])))
+    assert "built-in function print" in got.what
 
 
 JAVA = """org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 2.0 failed 4 times

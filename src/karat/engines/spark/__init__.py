@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from karat.arguments import check_switch, check_text
 from karat.engines.spark.answers import evaluate_answers
 from karat.engines.spark.verdicts import evaluate_verdicts
-from karat.errors import require
+from karat.errors import Parameter, require
 from karat.evaluation.corpus import CorpusMatcher, check_corpus
 from karat.evaluation.documents import need_pool
 from karat.evaluation.reading import ReadingOptions, check_reading
 from karat.matching.matchers import matcher_of
-from karat.options import EvaluationOptions, complete_options
+from karat.options import AUTHOR, EvaluationOptions, complete_options
 from karat.registry.selection import DEFAULT_MEASURES, Measures, select_measures
 from karat.scores import Scores, StoredScores
 
@@ -109,12 +109,15 @@ def evaluate(
     check_text("name", name)
     check_reading(ReadingOptions(truth_columns, run_columns, truth_format, run_format), None)
     for option, column in (("order", order), ("truth_order", truth_order)):
-        column is None or check_text(option, column)
+        if column is not None:
+            check_text(option, column)
     show_progress = check_switch("progress", progress)
     what = "Hole depends on the judged documents of other queries, and is not supported on Spark"
     require(not need_pool(selected), what, "Use Unjudged@k, or karat.evaluate.")
     hint = "Join the grades with the ground truth, and pass the result; or use karat.evaluate."
-    require(verdicts is None and by is None, "verdicts= and by= are not supported on Spark", hint)
+    require(
+        verdicts is None and by is None, [Parameter("verdicts"), " and ", AUTHOR, " are not supported on Spark"], hint
+    )
     matching = CorpusMatcher(matcher_of(settings["match"]))
     if corpus is not None:
         check_corpus(matching.matcher)

@@ -18,7 +18,7 @@ from karat.engines.spark.session import job_progress, quiet
 from karat.engines.spark.shipping import error_from, failure, large_types
 from karat.engines.spark.tables import SparkTable, check_case
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Message, Parameter
 from karat.judged import Floats
 from karat.scores.finding import Finding, finding_about_queries
 
@@ -68,7 +68,7 @@ def in_buckets(
     number = None if buckets is None else as_count(buckets, 1, _MOST_BUCKETS)
     if number is None and buckets is not None:
         hint = f"Pass a whole number from 1 to {_MOST_BUCKETS:,}; without it, the number of rows decides."
-        raise KaratError(f"buckets={shown(buckets)} is not a number of buckets", hint=hint)
+        raise KaratError([Parameter("buckets", buckets), " is not a number of buckets"], hint=hint)
     tables = (left,) if right is None else (left, right)
     sides = tuple(
         BucketSide(
@@ -118,7 +118,8 @@ class Buckets:
         names = {QUERY: QUERY}
         names |= {f"value{at}": name for at, name in enumerate(self.work.values)}
         names |= {f"text{at}": name for at, name in enumerate(self.work.texts)}
-        check_case(list(names.values()), str(path), "Write them to different folders, or leave per_query_path= out.")
+        hint: Message = ["Write them to different folders, or leave ", Parameter("per_query_path"), " out."]
+        check_case(list(names.values()), str(path), hint)
         with job_progress(self.tables[0].frame.sparkSession, self.progress):
             results = self._results().persist(StorageLevel.DISK_ONLY)  # or everything would be computed twice
             try:
@@ -131,7 +132,7 @@ class Buckets:
                     rows.write.parquet(str(path))
                 except Exception as error:
                     reason, place = failure(error), str(path).removeprefix("file:")
-                    raise KaratError(f"cannot be written: {reason.what}", place=place, hint=reason.hint) from None
+                    raise reason.but(what=["cannot be written: ", *reason.parts], place=place) from None
             finally:
                 results.unpersist()
         return found

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from karat.columns import GivenNames, check_unique, missing_columns, names_present
 from karat.columns.spellings import fitting_columns
-from karat.errors import KaratError
+from karat.errors import KaratError, Message, Parameter, Place
 from karat.sources.answer_rows import AnswerFields
 from karat.sources.arrow_columns import id_notes
 from karat.sources.arrow_lists import list_columns, read_lists
@@ -62,7 +62,7 @@ def columns_of(frame: DataFrame, role: Role, given: GivenNames | None, name: str
         if schema.field(each).metadata:
             kind = frame.schema.fields[schema.get_field_index(each)].dataType.simpleString()
             what = f"Spark cannot hand over values of type {kind}"
-            raise KaratError(what, place=f"{name}, column {each}", hint="Convert the column, or drop it.")
+            raise KaratError(what, place=Place(name, column=each), hint="Convert the column, or drop it.")
     return read._replace(names=columns, notes=(*notes, *read.notes))
 
 
@@ -117,8 +117,8 @@ def _without_empty(frame: DataFrame, record: dict[str, Any]) -> dict[str, Any]:
 def _sortable(order: str, schema: pa.Schema, name: str) -> str:
     kind = schema.field(_named(order, schema, name)).type
     if pa.types.is_nested(kind):
-        hint = "Pass order= with the name of a column of numbers, texts or times."
-        raise KaratError(f"rows cannot be sorted by the type {kind}", place=f"{name}, column {order}", hint=hint)
+        hint: Message = ["Name a column of numbers, texts or times with ", Parameter("order"), "."]
+        raise KaratError(f"rows cannot be sorted by the type {kind}", place=Place(name, column=order), hint=hint)
     return order
 
 

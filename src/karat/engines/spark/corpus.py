@@ -16,7 +16,7 @@ from karat.engines.spark.files import spark_files
 from karat.engines.spark.inputs import as_text, checked_frame
 from karat.engines.spark.shipping import failure
 from karat.engines.spark.tables import SparkTable
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, Place, require, shown
 from karat.files.names import IN_PROSE
 from karat.sources.arrow_columns import text_ids
 from karat.sources.contents import reject_pairs
@@ -140,7 +140,7 @@ def read_corpus(source: Any, session: SparkSession) -> Corpus:
     for column, kind, fits in (
         (columns.id, of_id, is_number or _is_text(of_id)), (columns.text, of_text, _is_text(of_text))
     ):  # fmt: skip
-        require(fits, f"values of type {kind} are not texts", "Convert the column.", place=f"{name}, column {column}")
+        require(fits, f"values of type {kind} are not texts", "Convert the column.", place=Place(name, column=column))
     has_title = columns.title is not None and _is_text(schema.field(columns.title).type)
     read = {"id": columns.id, "text": columns.text, "title": columns.title if has_title else None}
     notes = (*columns.choice.note(name), *([numeric_ids(name)] if is_number else []))

@@ -14,7 +14,7 @@ from karat.engines.spark.corpus import TEXT, JoinedCorpus, texts_of_rows
 from karat.engines.spark.measures import portable
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
-from karat.errors import KaratError
+from karat.errors import KaratError, Message, Parameter
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.documents import JudgedDocuments, check_facts, need_spans, scores_of_documents
 from karat.evaluation.facts import DocumentFacts
@@ -164,8 +164,9 @@ class DocumentEvaluation:
             if not table.by_query:
                 check_matched_by_id(key, "a table", table.name, gold=is_truth)
         if self.settings["ties"] == "input" and self.run.order is None and not self.run.by_query:
-            what = 'the rows of a table on Spark have no order, which ties="input" needs'
-            hint = "Name a column that gives the order: order= (--order). Or use another value of ties."
+            what: Message = ["the rows of a table on Spark have no order, which ", Parameter("ties", "input"), " needs"]
+            order, ties = Parameter("order"), Parameter("ties")
+            hint: Message = ["Name a column that gives the order with ", order, ", or use another value of ", ties, "."]
             raise KaratError(what, place=self.run.name, hint=hint)
 
     def _checked_facts(self, parts: Sequence[BucketFacts]) -> DocumentFacts:

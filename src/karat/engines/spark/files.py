@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from karat.arguments import is_remote
 from karat.engines.spark.line_records import named_file
 from karat.engines.spark.shipping import failure
-from karat.errors import KaratError, enumeration, require, shown
+from karat.errors import KaratError, Message, enumeration, require, shown
 from karat.files.input_file import InputFile
 from karat.files.kinds import PEEK, compression_of
 from karat.files.names import COMPRESSIONS, IN_PROSE, Format, check_format, format_of_name
@@ -54,7 +54,7 @@ class FilesFormat(NamedTuple):
 
     format: Format
     notes: tuple[str, ...] = ()
-    hint: str = ""
+    hint: Message = ""
 
 
 def spark_files(path: str, session: SparkSession) -> SparkFiles:
@@ -101,7 +101,7 @@ def not_read(name: str, of_files: Format) -> KaratError:
 
 def _unreadable(error: Exception, name: str) -> KaratError:
     found = failure(error)
-    return KaratError(f"Spark cannot read this: {found.what}", place=name)
+    return found.but(what=["Spark cannot read this: ", *found.parts], place=name)
 
 
 def _check_names(files: list[str], name: str) -> None:

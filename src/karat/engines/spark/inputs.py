@@ -15,7 +15,7 @@ from karat.engines.spark.files import not_read, spark_files
 from karat.engines.spark.session import quiet
 from karat.engines.spark.tables import SparkTable, check_case
 from karat.engines.spark.text_files import table_of_text
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, Parameter, require, shown
 from karat.files.names import IN_PROSE
 from karat.sources.beir import is_data_set, qrels_of_split
 
@@ -49,7 +49,7 @@ def spark_table(
         name = name or _NAMES[role]
         return _table_of_frame(checked_frame(source, name), role, columns, name, order)
     path = os.fsdecode(source)
-    require(session, "a path is read by a Spark session", "Pass session=.", place=path)
+    require(session, "a path is read by a Spark session", ["Pass ", Parameter("session"), "."], place=path)
     return _table_of_path(path, role, columns, format, session, order)
 
 

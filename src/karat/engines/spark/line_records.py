@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import NamedTuple
@@ -36,29 +35,30 @@ class RecordsInLines(NamedTuple):
         file = named_file(b"\n".join([*self._lines(table), b""]), self.name)
         return file if self.columns is None else DescribedFile(file, self.columns, "jsonl")
 
-    def show_lines(self, error: KaratError, table: pa.Table) -> None:
-        """Put lines of a bucket in the place of their numbers in an error."""
-        show_lines(error, self.name, self._lines(table))
+    def show_lines(self, error: KaratError, table: pa.Table) -> KaratError:
+        """The error with the lines of a bucket instead of their numbers."""
+        return show_lines(error, self.name, self._lines(table))
 
     def _lines(self, table: pa.Table) -> list[bytes]:
         return [*([] if self.header is None else [self.header]), *table[LINE].to_pylist()]
 
 
-def show_lines(error: KaratError, name: str, lines: Sequence[bytes]) -> None:
-    """Put lines in the place of their numbers in an error: `run.jsonl, line '{...}'`."""
+def show_lines(error: KaratError, name: str, lines: Sequence[bytes]) -> KaratError:
+    """The error with the lines of a file instead of their numbers: `run.jsonl, line '{...}'`."""
 
-    def place(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return place_of_line(name, lines[number - 1]) if number <= len(lines) else name
+    def with_line(place: Place) -> Place:
+        if place.source != name or not isinstance(place.line, int):
+            return place
+        is_known = place.line <= len(lines)
+        shown_line = place_of_line(name, lines[place.line - 1]) if is_known else Place(name)
+        return shown_line.inside(place.field) if place.field else shown_line
 
-    numbered = re.compile(rf"{re.escape(name)}:(\d+)\b")
-    error._what = numbered.sub(place, error.what)
-    error.place = Place(numbered.sub(place, str(error.place))) if error.place else None
+    return error.with_places(with_line)
 
 
-def place_of_line(name: str, line: bytes) -> str:
+def place_of_line(name: str, line: bytes) -> Place:
     """The place of an error: the file, and the line itself."""
-    return f"{name}, line {shown(line.decode(errors='replace'), _WIDTH)}"
+    return Place(name, field=f"line {shown(line.decode(errors='replace'), _WIDTH)}")
 
 
 def joined(lines: pa.Array) -> bytes:

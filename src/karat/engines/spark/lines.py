@@ -16,7 +16,7 @@ from karat.documents.ids import identifier
 from karat.engines.spark.line_records import LINE, joined, named_file, place_of_line, show_lines
 from karat.engines.spark.shipping import arrow_type, error_text
 from karat.engines.spark.worker import ROW_ERROR
-from karat.errors import KaratError, Place, shown
+from karat.errors import KaratError, Message, Place, shown
 from karat.files.delimited_text import parsed_rows, row_error
 from karat.files.input_file import Block, InputFile
 from karat.sources.records import field_value, objects_from_json_lines
@@ -51,7 +51,7 @@ class LineReader:
     schema: pa.Schema
     header: bytes | None = None
     """the first line of every file"""
-    hint: str = ""
+    hint: Message = ""
     """added to errors"""
     large_types: bool = False
     """whether Spark wants texts whose bytes are counted in 64 bits"""
@@ -143,8 +143,7 @@ def objects_in(block: BlockOfLines, hint: str) -> list[tuple[Mapping[str, Any], 
         for numbers, objects in objects_from_json_lines(named_file(bytes(block.data), name), hint, first=False):
             found += zip(objects, (lines[number - 1] for number in numbers), strict=True)
     except KaratError as error:
-        show_lines(error, name, lines)
-        raise
+        raise show_lines(error, name, lines) from None
     return found
 
 

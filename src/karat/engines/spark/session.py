@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.engines.spark.shipping import failure
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Parameter, shown
 from karat.output.progress import ShowProgress, progress_bar
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def spark_session(session: Any = None, *sources: Any, master: str | None = None)
     from pyspark.sql import DataFrame, SparkSession
 
     if session is not None and not hasattr(session, "createDataFrame"):
-        raise KaratError(f"session={shown(session)} is not a session of Spark", hint="Pass a SparkSession.")
+        raise KaratError([Parameter("session", session), " is not a session of Spark"], hint="Pass a SparkSession.")
     of_frames = [source.sparkSession for source in sources if isinstance(source, DataFrame)]
     found = session or next(iter(of_frames), None) or (None if master else SparkSession.getActiveSession())
     if found is not None:

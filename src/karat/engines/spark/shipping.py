@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import karat
-from karat.errors import KaratError, KaratTypeError, Place
+from karat.errors import KaratError, KaratTypeError, Message, MessagePart, Parameter, Place, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +49,7 @@ def for_executors(function: Callable[..., Any]) -> Callable[..., Any]:
         if version_here != version:
             what = f"an executor (on {platform.node()}) {found}, while the driver has karat {version}"
             hint = f"Install karat {version} on all machines of the cluster."
-            raise RuntimeError(mark + json.dumps({"what": what, "where": None, "hint": hint, "type": "KaratError"}))
+            raise RuntimeError(mark + json.dumps({"what": [what], "place": None, "hint": [hint], "type": "KaratError"}))
         return pickle.loads(pickled)(*arguments)  # noqa: S301  # the driver sent it
 
     return call
@@ -67,15 +67,42 @@ def arrow_type(kind: pa.DataType, large: bool) -> pa.DataType:
 
 def error_text(error: KaratError) -> str:
     """An error as text, of which `error_from` makes the same error again."""
-    of_type = "KaratTypeError" if isinstance(error, KaratTypeError) else "KaratError"
-    return json.dumps({"what": error.what, "place": error.place, "hint": error.hint, "type": of_type})
+    sent = {
+        "what": list(map(_sent_part, error.parts)),
+        "place": error.place and error.place._asdict(),
+        "hint": list(map(_sent_part, error.hint_parts)),
+        "type": "KaratTypeError" if isinstance(error, KaratTypeError) else "KaratError",
+    }
+    return json.dumps(sent, default=shown)
 
 
 def error_from(text: str) -> KaratError:
     """The error that an executor sent as text."""
     sent = json.loads(text)
     of_type = KaratTypeError if sent["type"] == "KaratTypeError" else KaratError
-    return of_type(sent["what"], place=sent["place"] and Place(*sent["place"]), hint=sent["hint"])
+    what, hint = (list(map(_received_part, sent[name])) for name in ("what", "hint"))
+    return of_type(what, place=sent["place"] and _received_place(sent["place"]), hint=hint)
+
+
+def _sent_part(part: MessagePart) -> str | dict[str, Any]:
+    """A part of a message, as JSON has it."""
+    if isinstance(part, str):
+        return part
+    fields = {name: value for name, value in part._asdict().items() if value is not ...}
+    return {"place" if isinstance(part, Place) else "parameter": fields}
+
+
+def _received_part(part: str | dict[str, Any]) -> MessagePart:
+    if isinstance(part, str):
+        return part
+    return _received_place(part["place"]) if "place" in part else Parameter(**part["parameter"])
+
+
+def _received_place(fields: dict[str, Any]) -> Place:
+    received: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+    }
+    return Place(**received)
 
 
 def failure(error: Exception) -> KaratError:
@@ -85,7 +112,12 @@ def failure(error: Exception) -> KaratError:
         if _MARK in line:
             return error_from(line.split(_MARK, 1)[1])
     if any("spark.driver.maxResultSize" in line for line in lines):
-        hint = "Pass per_query_path= to write them to files from the executors, or raise spark.driver.maxResultSize."
+        path = Parameter("per_query_path")
+        hint: Message = [
+            "Use ",
+            path,
+            " to write them to files from the executors, or raise spark.driver.maxResultSize.",
+        ]
         return KaratError("the scores of all queries are too large for the driver", place="Spark", hint=hint)
     if what := _of_python(lines):
         return KaratError(f"a task failed: {what}", place="Spark", hint="The logs of the executors tell more.")

@@ -15,7 +15,7 @@ from karat.arguments import check_path
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, WrittenBuckets
 from karat.engines.spark.shipping import failure, message_of_java
 from karat.engines.spark.worker import QUERY, BucketResult, Work
-from karat.errors import KaratError, plural, require
+from karat.errors import KaratError, Message, Parameter, plural, require
 from karat.files.part_files import DESCRIPTION
 from karat.scores import Scores, StoredScores
 from karat.scores.stored_scores import digest_column
@@ -88,10 +88,14 @@ class _Folder:
     @classmethod
     def new(cls, session: SparkSession, path: str) -> _Folder:
         """A folder that does not exist yet, and is not made here."""
-        require(path, "per_query_path is empty", "Name a folder.")
+        require(path, [Parameter("per_query_path"), " is empty"], "Name a folder.")
         of_java = getattr(session, "_jsparkSession", None)
         if of_java is None:
-            hint = "Use a session that is not one of Spark Connect, or leave per_query_path= out."
+            hint: Message = [
+                "Use a session that is not one of Spark Connect, or leave ",
+                Parameter("per_query_path"),
+                " out.",
+            ]
             raise KaratError("a session of Spark Connect cannot write scores to a folder", place=path, hint=hint)
         hadoop = session._jvm.org.apache.hadoop.fs  # pyspark has no other way to file systems
         try:
@@ -101,7 +105,7 @@ class _Folder:
             given = hadoop.Path(path)
             system = given.getFileSystem(settings)
             if system.exists(given):
-                hint = "Pass another per_query_path=, or delete it first."
+                hint = ["Choose another ", Parameter("per_query_path"), ", or delete it first."]
                 raise KaratError("this folder exists already", place=path, hint=hint)
             return cls(system.makeQualified(given).toString(), system, hadoop)
         except KaratError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from karat.engines.spark.line_records import RecordsInLines
-from karat.errors import KaratError, Place, enumeration, shown
+from karat.errors import KaratError, Message, Place, enumeration, shown
 from karat.sources.numeric_ids import Note
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SparkTable:
     """for lines of text: the local reader reads those of a bucket as a file"""
 
 
-def check_case(names: Sequence[str], place: Place | str, hint: str) -> None:
+def check_case(names: Sequence[str], place: Place | str, hint: Message) -> None:
     """An error if names of columns differ in case only: Spark finds columns whatever their case is."""
     folded = Counter(name.lower() for name in names)
     if alike := [shown(name) for name in names if folded[name.lower()] > 1]:

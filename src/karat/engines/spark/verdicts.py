@@ -48,7 +48,8 @@ def evaluate_verdicts(
     check_choice("unknown", unknown, get_args(Unknown))
     check_text("name", name)
     for option, value in (("system", system), ("by", by), ("order", order)):
-        value is None or check_text(option, value)
+        if value is not None:
+            check_text(option, value)
     listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
     show_progress = check_switch("progress", progress)
     with spark_session(session, verdicts) as spark:

@@ -116,11 +116,12 @@ class BucketWork:
         try:
             return self._work_on(tables)
         except KaratError as error:
-            name_queries(error, [side.name for side in self.sides], tables, [side.query for side in self.sides])
+            names, queries = [side.name for side in self.sides], [side.query for side in self.sides]
+            placed = name_queries(error, names, tables, queries)
             for side, table in zip(self.sides, tables, strict=True):
                 if side.records:
-                    side.records.show_lines(error, table)
-            raise
+                    placed = side.records.show_lines(placed, table)
+            raise placed from None
 
     def _work_on(self, tables: Sequence[pa.Table]) -> BucketResult:
         sides = zip(self.sides, tables, strict=True)
