@@ -283,9 +283,9 @@ def test_results_with_other_field_names_can_be_compared_with_saved_scores(karat:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--level", "1"), "--level 1.0 is not between 0 and 1. For 95%, write --level 0.95."),
+        (("--level", "1"), "--level 1 is not between 0 and 1. For 95%, write --level 0.95."),
         (("--level", "nan"), "nan is not between 0 and 1"),
-        (("--detect", "0"), "--detect 0.0 is not a positive number"),
+        (("--detect", "0"), "--detect 0 is not a positive number"),
         (("--detect", "-0.1"), "--detect -0.1 is not a positive number"),
         (("--detect", "nan"), "--detect nan is not a positive number"),
         (("--permutations", "0"), "--permutations 0 is not a whole number"),
@@ -434,7 +434,7 @@ def test_groups_of_queries_are_compared_and_corrected_together(karat: Karat, fol
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--by", "length"), "Add their texts, such as"),
+        (("--by", "length"), "Add their texts, such as --queries queries.jsonl."),
         (("--queries", "queries.csv:text"), "--queries is only used to group by length"),
         (("--by", "relevant", "--test", "tukey"), "Tukey's test does not correct over groups of queries"),
         (("--by", "no.csv:kind"), "no.csv: no such file"),
@@ -461,4 +461,6 @@ def test_saved_scores_cannot_be_grouped_by_their_relevant_documents(karat: Karat
     for name in ("bm25", "bm25-rm3"):
         scores(folder, name, "P@10").to_json(folder / f"{name}.json")
     error = refused(karat("bm25.json", "bm25-rm3.json", "--by", "relevant"))
-    assert "these scores contain no judged documents. Evaluate the runs again" in error
+    assert (
+        "these scores contain no judged documents. Evaluate the runs again: saved scores contain no run data" in error
+    )

@@ -66,7 +66,7 @@ def test_saved_scores_with_labels_are_only_compared_with_such_scores(folder: Pat
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--verdicts", "verdicts.jsonl"], "Choose one with by= (--author)"),
+        (["--verdicts", "verdicts.jsonl"], "Choose one with --author;"),
         ([*LABELS, "--unknown", "error"], "--unknown is about labels of answers, and these are ground truth and runs"),
         ([*LABELS, "--match", "prefix"], "labels grade documents by their ids"),
     ],
@@ -87,4 +87,4 @@ def test_the_agreement_of_a_model_with_people_is_printed_or_written(folder: Path
     assert (row["by"], row["pairs"], row["equal"]) == ("model", "2", "0.5")
     good(folder, *words, "-o", "agreement.json")
     assert json.loads((folder / "agreement.json").read_text())["tasks"][0]["scale"] == ["0", "1", "2", "3"]
-    assert "Pass truth= (--truth FILE), too" in mistake(folder, *words[:3], "--run", "a.trec")
+    assert "Add --truth." in mistake(folder, *words[:3], "--run", "a.trec")

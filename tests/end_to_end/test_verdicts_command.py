@@ -109,8 +109,7 @@ def test_passages_that_are_known_by_id_need_a_corpus(folder: Path) -> None:
     words = ("verdicts", "template", "ids.jsonl", "--task", "support", "-o", "todo.csv")
     done = run_here(folder, *words)
     assert done.stderr == (
-        "karat: the text of passage 'd1' of query 'q1' is not in the results. Add the texts with --corpus FILE (in"
-        " Python corpus=...).\n"
+        "karat: the text of passage 'd1' of query 'q1' is not in the results. Add the texts with --corpus.\n"
     )
     (folder / "corpus.jsonl").write_text('{"id": "d1", "text": "Gold is soft."}\n')
     assert run_here(folder, *words, "--corpus", "corpus.jsonl").returncode == 0

@@ -191,7 +191,7 @@ def test_the_command_reads_labels_and_finds_the_system_by_its_file_or_its_name(f
     (folder / "rag.jsonl").rename(folder / "new.jsonl")
     assert good(folder, "evaluate", "new.jsonl:rag", "--verdicts", "verdicts.jsonl", "-m", "SupportRecall") == table
     error = mistake(folder, "evaluate", "new.jsonl", "--verdicts", "verdicts.jsonl")
-    assert "no verdict is about the system 'new'. Systems: rag. Choose one with name=, or FILE:NAME" in error
+    assert "no verdict is about the system 'new'. Systems: rag. Choose one with name, or FILE:NAME" in error
 
 
 @pytest.mark.parametrize(

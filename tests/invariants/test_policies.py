@@ -309,3 +309,39 @@ def test_files_and_standard_streams_are_written_in_one_place(path: Path) -> None
             assert name not in ("write", "writelines", "write_bytes", "mkstemp"), call
             assert name != "write_text" or isinstance(node.func, ast.Name), call  # the function, not Path.write_text
             assert name != "open" or not re.search(r"""['"][rbt]*[wax+]""", call) or "devnull" in call, call
+
+
+# Texts of errors are for people: what code decides on is in the place, the parts or the type of an error.
+READING_TEXT = {"startswith", "endswith", "partition", "rpartition", "split", "removeprefix", "removesuffix", "replace",
+                "find", "index", "count", "match", "search", "fullmatch", "sub", "splitlines"}  # fmt: skip
+
+
+def is_text_of_error(node: ast.AST) -> bool:
+    """Whether an expression is `error.what` or `error.hint`, perhaps with a default, or the text of its place."""
+    if isinstance(node, ast.BoolOp):
+        return any(map(is_text_of_error, node.values))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
+        return any(isinstance(each, ast.Attribute) and each.attr == "place" for each in node.args)
+    return isinstance(node, ast.Attribute) and node.attr in ("what", "hint")
+
+
+@each_module
+def test_the_text_of_an_error_is_never_parsed_or_compared(path: Path) -> None:
+    found = []
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READING_TEXT:
+            texts: list[ast.AST] = [node.func.value, *node.args]
+        elif isinstance(node, ast.Compare):
+            texts = [node.left, *node.comparators]
+        elif isinstance(node, ast.Subscript):
+            texts = [node.value]
+        else:
+            continue
+        found += [node.lineno for text in texts if is_text_of_error(text)]
+    assert found == []
+
+
+@each_module
+def test_a_condition_is_not_a_statement(path: Path) -> None:
+    statements = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Expr)]
+    assert [node.lineno for node in statements if isinstance(node.value, ast.BoolOp)] == []

@@ -100,7 +100,7 @@ def test_scores_remember_the_texts_of_the_gold_documents() -> None:
             {"corpus": CORPUS, "match": lambda one, other: one == other},
             "no effect if documents are matched by <lambda>",
         ),
-        ({"match": "chunk"}, r"contains only ids.*name their texts with --corpus FILE \(in Python corpus=\)"),
+        ({"match": "chunk"}, r"contains only ids.*name their texts with corpus,"),
         (
             {"corpus": {"x": "y"}, "match": "chunk"},
             "no text found for any of the 8 documents. Their ids are c1, c2",

@@ -100,7 +100,7 @@ def test_predictions_without_any_question_score_0() -> None:
 def test_leaving_out_every_question_is_an_error(name: str, place: str) -> None:
     error = error_of(evaluate_answers, {"1": "a"}, {"q1": "a", "1": None}, missing="skip", name=name)
     assert (error.what, str(error.place)) == ("no question of the ground truth has a predicted answer", place)
-    assert error.hint == 'To score them 0, use missing="zero" (--missing zero).'
+    assert error.hint == "To score them 0, use missing='zero'."
 
 
 def test_questions_without_a_gold_answer_are_ignored_and_a_finding() -> None:

@@ -90,14 +90,14 @@ def test_four_columns_with_tabs_are_ground_truth_in_trec_or_a_run_with_ranks(tmp
 def test_an_error_says_what_a_file_looks_like_that_does_not_have_the_given_format(given: str, tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text("query,doc,score\nq1,d1,0.5\n")
-    with pytest.raises(KaratError, match=r"looks like CSV.*--input-format csv"):
+    with pytest.raises(KaratError, match=r"looks like CSV.*run_format='csv'"):
         evaluate({"q1": {"d1": 1}}, path, run_format=given)
 
 
 def test_an_error_says_that_a_file_of_no_known_format_is_read_as_trec(tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_text("q1 d1 1\n")
-    with pytest.raises(KaratError, match=r"run.txt:1: .*read as TREC.*--input-format"):
+    with pytest.raises(KaratError, match=r"run.txt:1: .*read as TREC.*run_format"):
         evaluate({"q1": {"d1": 1}}, path)
 
 
@@ -124,7 +124,7 @@ def test_an_error_about_a_row_names_the_format_that_was_guessed(
     with pytest.raises(KaratError) as error:
         evaluate({"q1": {"d1": 1}}, path)
     assert str(error.value.place) == f"{path}{place}"
-    hint = f"The file is read as {read_as}; if it has another format, use --input-format (in Python run_format=)."
+    hint = f"The file is read as {read_as}; if it has another format, use run_format."
     assert str(error.value).endswith(hint)
 
 
@@ -142,7 +142,7 @@ def test_an_error_does_not_name_a_format_on_which_the_name_and_the_content_agree
     (tmp_path / name).write_text(text)
     with pytest.raises(KaratError, match=r":2: score .* is not a number") as error:
         evaluate({"q1": {"d1": 1}}, tmp_path / name)
-    assert "--input-format" not in str(error.value)
+    assert "run_format" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_a_split_that_cannot_be_found_is_an_error_that_lists_the_splits(data_set
     with pytest.raises(KaratError, match=r"the data set has no split 'tset'. Did you mean test\?.*dev, test and train"):
         evaluate(data_set, run, split="tset")
     (data_set / "qrels" / "test.tsv").unlink()
-    with pytest.raises(KaratError, match=r"the data set has the splits dev and train. Choose one with --split dev"):
+    with pytest.raises(KaratError, match=r"the data set has the splits dev and train. Choose one with split='dev'"):
         evaluate(data_set, run)
     for file in (data_set / "qrels").iterdir():
         file.unlink()

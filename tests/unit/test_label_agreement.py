@@ -212,7 +212,7 @@ def test_two_labels_have_no_weighted_kappa() -> None:
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [
-        (GRADES, {}, "no label is by a person. Pass the ground truth"),
+        (GRADES, {}, "no label is by a person. Add the ground truth"),
         ([_grade("q1", "a", 1, "human")], {}, "no label is by a model. The labels of people are by human"),
         (GRADES, {"truth": {"q7": {"a": 1}}}, "labelled nothing in common. `karat judge TRUTH"),
         (GRADES, {"truth": {"q1": {"a": 4}}}, "document 'a' of query 'q1' has the grade 4, and labels .* are 0 to 3"),

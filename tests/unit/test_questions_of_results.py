@@ -66,5 +66,5 @@ def test_questions_are_released_with_the_evidence_and_not_pickled() -> None:
     scores = scores_of({"query": "q1", "question": "How soft is gold?"})
     for without in (scores.without_evidence(), pickle.loads(pickle.dumps(scores))):
         assert without.questions == {}
-        with pytest.raises(KaratError, match=r"only their ids are known\. Pass queries="):
+        with pytest.raises(KaratError, match=r"only their ids are known\. Add their texts, such as queries="):
             without.slices("length")

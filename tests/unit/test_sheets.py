@@ -357,7 +357,7 @@ def test_a_label_is_known_whatever_the_file_says_that_relevance_is_compared_with
 @pytest.mark.parametrize(
     ("recipe", "retrieved", "message"),
     [
-        ("context", ["d1"], "the text of passage 'd1' of query 'q' is not in the results. Add the texts with --corpus"),
+        ("context", ["d1"], "the text of passage 'd1' of query 'q' is not in the results. Add the texts with corpus"),
         ("support", ["d1"], "the text of passage 'd1' of query 'q' is not in the results"),
         ("nuggets", [], "the text of nugget 'n1' of query 'q' is not in its record"),
     ],

@@ -96,7 +96,7 @@ def test_a_name_that_was_given_for_this_file_must_be_there() -> None:
 
 
 def test_all_missing_columns_are_named_in_one_error() -> None:
-    with pytest.raises(KaratError, match=r"no columns 'query', 'doc' and 'score'; the columns are 'a', 'b'.*--column"):
+    with pytest.raises(KaratError, match=r"no columns 'query', 'doc' and 'score'; the columns are 'a'.*run_columns="):
         columns_to_read(["a", "b"], "score", None, "f")
 
 

@@ -237,7 +237,7 @@ def test_blocks_end_where_the_query_changes_whatever_column_it_is_in(pairs: list
         ("q1,d1", 3, "the row has 2 columns, but the first row has 3. Put values that contain a comma"),
         ("q1,d1,1,", 3, "the row has 4 columns, but the first row has 3. Put values that contain a comma"),
         ("q1,d1,0,5", 3, "the row has 4 columns, but the first row has 3. Put values that contain a comma"),
-        ("q1,d1,x", 3, "score 'x' is not a number. If it is in another column, use --column score=NAME"),
+        ("q1,d1,x", 3, "score 'x' is not a number. If it is in another column, use run_columns="),
         ("q1,d1,", 3, "the score is missing"),
         ("q1,d1,nan", 3, "score 'nan' is not a number"),
         ("q1,d1,1e999", 3, "score '1e999' is too large"),

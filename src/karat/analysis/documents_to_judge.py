@@ -10,7 +10,7 @@ import numpy as np
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
 from karat.analysis.rankings import Ranking, read_rankings
 from karat.arguments import as_count
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, Parameter, require
 from karat.matching.matchers import Same
 from karat.scores import Scores
 from karat.sources.containers import Truth
@@ -51,7 +51,7 @@ def documents_to_judge(
     """
     for name, value, least in (("depth", depth, 1), ("overlap", overlap, 0), ("seed", seed, 0)):
         if as_count(value, least) is None:
-            raise KaratError(f"{name}={shown(value)} is not a whole number of {least} or more")
+            raise KaratError([Parameter(name, value), f" is not a whole number of {least} or more"])
     require(systems, "no system was given", "Pass what evaluate_runs returns.")
     found = [_evidence(scores, name) for name, scores in systems.items()]
     best: dict[str, dict[str, int]] = {}
@@ -72,7 +72,7 @@ def _evidence(scores: Scores, name: str) -> Evidence:
         raise KaratError("these scores contain no run data to find documents in", place=name, hint=NO_RUN_DATA)
     match = scores.evidence.match
     what = f"documents are judged by their ids, and the runs are matched by {match}"
-    require(match == Same(), what, "Use match=id, the default.", place=name)
+    require(match == Same(), what, ["Use ", Parameter("match", "id"), ", the default."], place=name)
     return scores.evidence
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
 from karat.columns.spellings import SPELLINGS, AnyRole, fitting_columns
-from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
+from karat.errors import KaratError, Message, Place, did_you_mean, enumeration, shown
 
 Noun = Literal["column", "field"]
 """what a table has, and what a record has"""
@@ -89,7 +89,7 @@ def choose(
     *,
     fits: Callable[[ColumnRole, str], bool] = lambda _role, _name: True,
     has: Callable[[str], bool] | None = None,
-    hint: Callable[[Sequence[str]], str] = lambda _missing: "",
+    hint: Callable[[Sequence[str]], Message] = lambda _missing: "",
 ) -> Choice:
     """The columns with these roles, of a table or records with these names; `given` are names by role.
 
@@ -171,13 +171,13 @@ def check_unique(read: Iterable[str], names: Iterable[str], place: Place | str, 
 
 
 def missing_columns(
-    wanted: Sequence[str], names: Sequence[str], place: Place | str, noun: Noun = "column", hint: str = ""
+    wanted: Sequence[str], names: Sequence[str], place: Place | str, noun: Noun = "column", hint: Message = ""
 ) -> KaratError:
     """The error for columns or fields that are not there: it lists those that are, and suggests similar ones."""
     nouns = noun if len(wanted) == 1 else f"{noun}s"
     what = f"no {nouns} {enumeration([*map(shown, wanted)], 'and')}; the {noun}s are {listed(names)}"
-    near = (did_you_mean(name, names) for name in wanted)
-    return KaratError(what, place=place, hint=" ".join(filter(None, (*near, hint))) or None)
+    near = " ".join(filter(None, (did_you_mean(name, names) for name in wanted)))
+    return KaratError(what, place=place, hint=[f"{near} ", *([hint] if isinstance(hint, str) else hint)])
 
 
 def listed(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
+from karat.errors import KaratError, Parameter, Place, did_you_mean, enumeration, shown
 from karat.files.input_file import InputFile
 from karat.files.names import Format
 from karat.json_decoding import decode_json
@@ -45,7 +45,9 @@ def check_suffix(kind: Kind, path: str, suffix: str) -> None:
     if named != kind:
         nouns = {"run": "a run", "truth": "ground truth"}
         what = f"the file is named as {nouns[named]}, but this is {nouns.get(kind, kind)}"
-        raise KaratError(what, place=path, hint="Use the suffix .trec, or choose a format with --output-format.")
+        raise KaratError(
+            what, place=path, hint=["Use the suffix .trec, or choose a format with ", Parameter("output_format"), "."]
+        )
 
 
 def kind_of_object(source: object, suffix: str) -> Kind:
@@ -65,4 +67,4 @@ def kind_of_roles(columns: Mapping[str, str]) -> Kind | None:
 
 def _unknown_kind(place: Place | str) -> KaratError:
     what = "cannot tell whether this is a run, ground truth or results"
-    return KaratError(what, place=place, hint="Use --as, for example --as run (in Python kind='run').")
+    return KaratError(what, place=place, hint=["Say what it is, for example ", Parameter("kind", "run"), "."])

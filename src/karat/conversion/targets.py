@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from karat.errors import KaratError, enumeration, require
+from karat.errors import KaratError, Message, Parameter, enumeration, require
 from karat.files.names import COMPRESSIONS, FORMATS, Format, check_format, format_of_name, is_arrow, suffix_of
 from karat.output.files import write_chunks
 from karat.threads import in_threads
@@ -42,9 +42,11 @@ def write_to(target: Target, chunks: Iterator[bytes]) -> None:
 
 def target_of(path: str, output_format: str | None, emit: Callable[[Iterator[bytes]], None] | None = None) -> Target:
     """The target with this path; `output_format` overrides what its name says about the format."""
-    given = None if output_format is None else check_format(output_format)
+    given = None if output_format is None else check_format(output_format, "output_format")
     if emit is not None:
-        require(given, "the format of standard output is not known", "Choose one with --output-format.")
+        require(
+            given, "the format of standard output is not known", ["Choose one with ", Parameter("output_format"), "."]
+        )
         if is_arrow(given):
             raise KaratError(f"{given} cannot be written to standard output", hint="Name a file.")
         return Target(path, given or "csv", emit=emit, is_format_given=True)
@@ -53,7 +55,7 @@ def target_of(path: str, output_format: str | None, emit: Callable[[Iterator[byt
     form = given or format_of_name(path) or ("trec" if suffix == ".txt" else None)
     if form is None:
         what = f"the format of {suffix} files is not known" if suffix else "the format of the output is not known"
-        hint = f"Choose one with --output-format (in Python output_format=): {enumeration(FORMATS, 'or')}."
+        hint: Message = ["Choose one with ", Parameter("output_format"), f": {enumeration(FORMATS, 'or')}."]
         raise KaratError(what, place=path, hint=hint)
     if compression and is_arrow(form):
         raise KaratError(f"{form} files are compressed already", place=path, hint=f"Leave out {compression}.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.analysis.label_agreement import LabelAgreement, TaskAgreement, ValueAgreement, agreement_by_task
 from karat.columns import GivenNames
-from karat.errors import KaratError, plural, require, shown
+from karat.errors import KaratError, Message, Parameter, plural, require, shown
 from karat.evaluation import evaluate_runs
 from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
 from karat.evaluation.verdicts import evaluate_verdicts
@@ -59,12 +59,12 @@ def label_agreement(
     """
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
     check_reading(inputs, None)
-    require(truth is not None or runs is None, "runs need ground truth", "Pass truth= (--truth FILE), too.")
+    require(truth is not None or runs is None, "runs need ground truth", ["Add ", Parameter("truth"), "."])
     records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
     selected = None if measures is None else select_measures(measures, subjects=("documents", "verdicts"))
     of_documents: Measures = DEFAULT_MEASURES if selected is None else [*of_subject(selected, "documents")]
     what = "measures of documents need runs"
-    require(runs is not None or selected is None or not of_documents, what, "Pass runs= (--run FILE), too.")
+    require(runs is not None or selected is None or not of_documents, what, ["Add ", Parameter("runs"), "."])
     judgments = None if truth is None else read_judgments(truth, inputs, Same())
     by_name = {} if runs is None else {name: rereadable(run, name) for name, run in named_runs(runs).items()}
     judged = _Judges(records, judgments)
@@ -110,10 +110,10 @@ class _Judges:
         authors = dict.fromkeys(records.labels.by)
         self.models = [author for author in authors if not is_person(author)]
         self._people = {author for author in authors if is_person(author)}
-        hint = "The labels of people are by human, or human: and a name; all other authors are models."
+        hint: Message = "The labels of people are by human, or human: and a name; all other authors are models."
         require(self.models, "no label is by a model", hint, place=records.name)
         has_people = self._people or truth is not None
-        hint = "Pass the ground truth that people judged (--truth FILE), or add labels by people."
+        hint = ["Add the ground truth that people judged with ", Parameter("truth"), ", or labels by people."]
         require(has_people, "no label is by a person", hint, place=records.name)
 
     def tasks(self, model: str) -> list[TaskAgreement]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from karat.analysis.label_evidence import LabelEvidence
 from karat.arguments import check_text
-from karat.errors import KaratError
+from karat.errors import KaratError, Message, Parameter
 from karat.evaluation.label_scores import LabelScores
 from karat.labels.label_facts import FailedLabels
 from karat.labels.missing import check_labels, failed_extractions, labelled_measures, labelled_samples, reads_answers
@@ -26,6 +26,9 @@ from karat.sources.digests import LazyDigests, digest
 from karat.sources.records import without_collection
 from karat.sources.result_fields import Part
 from karat.sources.results import Results
+
+_NAMED_BY: Message = [Parameter("name"), ", or FILE:NAME on the command line"]
+"""how a system of results is named"""
 
 
 @without_collection()
@@ -107,7 +110,7 @@ class LabelledResults:
         # A submission to TREC RAG names its run, which may have another name here.
         runs = responses.systems
         system = name if name in records.systems or not runs else runs[0]
-        selected = select(records, system, by, responses.responses, named_by="name=, or FILE:NAME on the command line")
+        selected = select(records, system, by, responses.responses, named_by=_NAMED_BY)
         notes = read.notes if read.parts else responses.notes
         return cls(replace(read, notes=notes), selected, responses.no_answers)
 
@@ -184,5 +187,5 @@ def _reject_unknown(scored: LabelScores, place: str) -> None:
         lacking = np.flatnonzero(bounds.unknown).tolist()
         if lacking:
             query = min(scored.queries[at] for at in lacking)
-            hint = 'Label it, or use unknown="bounds" (--unknown bounds).'
+            hint: Message = ["Label it, or use ", Parameter("unknown", "bounds"), "."]
             raise KaratError(f"{measure} of query {query} lacks a label", place=place, hint=hint)

@@ -14,13 +14,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from karat.errors import KaratError, did_you_mean, plural, shown
+from karat.errors import KaratError, Message, did_you_mean, plural, shown
 from karat.judged import Bools, Ints, distinct
 from karat.labels.calls import answered_calls
 from karat.labels.categorical import joint_codes
 from karat.labels.evaluated_items import stale_labels
 from karat.labels.label_columns import UNNAMED_AUTHOR, Against, LabelColumns
 from karat.labels.reading import VerdictRecords
+from karat.options import AUTHOR
 
 Status = Literal["counts", "replaced", "stale"]
 
@@ -65,8 +66,8 @@ def choose_authors(counts: Mapping[str, int], by: str | None, place: str) -> tup
         return chosen
     if len(people) == len(names) or len(names) == 1:
         return tuple(names)
-    hint = f"Choose one with by= (--author); human stands for all people. Authors: {listed}."
-    raise KaratError("the labels are by several authors", place=place, hint=hint)
+    choose: Message = ["Choose one with ", AUTHOR, f"; human stands for all people. Authors: {listed}."]
+    raise KaratError("the labels are by several authors", place=place, hint=choose)
 
 
 def subjects_of(labels: LabelColumns, rows: Ints) -> Iterator[SubjectKey]:

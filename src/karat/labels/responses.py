@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Parameter, shown
 from karat.labels.records import joint_digest, text_digest
 
 
@@ -63,7 +63,7 @@ class Response:
         for passage in chosen:
             if passage.text is None:
                 what = f"the text of passage {shown(passage.id)} of query {shown(self.query)} is not in the results"
-                raise KaratError(what, hint="Add the texts with --corpus FILE (in Python corpus=...).")
+                raise KaratError(what, hint=["Add the texts with ", Parameter("corpus"), "."])
         return chosen
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from karat.arguments import check_text
-from karat.errors import KaratError, did_you_mean, plural, safe_line, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, safe_line, shown
 from karat.judged import Ints
 from karat.labels.arrays import VerdictArrays
 from karat.labels.calls import answered_calls
@@ -74,7 +74,11 @@ class Selected:
         return FailedLabels.of(self.records, self.failed.tolist(), known)
 
 
-def choose_system(systems: Collection[str], system: str | None, place: str, named_by: str = "system=") -> str | None:
+_SYSTEM: Message = [Parameter("system")]
+"""how a system is named"""
+
+
+def choose_system(systems: Collection[str], system: str | None, place: str, named_by: Message = _SYSTEM) -> str | None:
     """The system whose labels count; without a choice, the only one. `place` is that of the labels."""
     if system is not None and (system in systems or not systems):
         return system
@@ -82,9 +86,10 @@ def choose_system(systems: Collection[str], system: str | None, place: str, name
     if system is None and len(names) < 2:
         return names[0] if names else None
     if system is None:
-        hint = f"Choose one with {named_by}. Systems: {', '.join(names)}."
+        hint: Message = ["Choose one with ", *named_by, f". Systems: {', '.join(names)}."]
         raise KaratError(f"the verdicts are about {plural(len(names), 'system')}", place=place, hint=hint)
-    hint = f"{did_you_mean(system, names)} Systems: {', '.join(names)}. Choose one with {named_by}.".strip()
+    known = f"{did_you_mean(system, names)} Systems: {', '.join(names)}. Choose one with ".lstrip()
+    hint = [known, *named_by, "."]
     raise KaratError(f"no verdict is about the system {shown(system)}", place=place, hint=hint)
 
 
@@ -95,7 +100,7 @@ def select(
     by: str | None = None,
     responses: Sequence[Response] | None = None,
     *,
-    named_by: str = "system=",
+    named_by: Message = _SYSTEM,
 ) -> Selected:
     """The Verdicts of a system by the chosen authors.
 

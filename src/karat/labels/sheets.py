@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from karat.errors import KaratError, did_you_mean, first_few, plural, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean, first_few, plural, shown
 from karat.labels.items import items_of, of_other_answers
 from karat.labels.label_columns import Against
 from karat.labels.recipes import RECIPES, Asked, asked, compared_digest, empty_set, subjects, task_of
@@ -119,7 +119,7 @@ def _check_systems(responses: Sequence[Response], items: Sequence[Item]) -> None
     if systems and not {None, *(each.system for each in responses)} & {*systems}:
         names = [str(each) for each in systems]
         what = f"the claims are about the answers of {first_few(names)}, not of {shown(responses[0].system)}"
-        raise KaratError(what, hint=f"Name the system of the results: --system {names[0]} (in Python system=...).")
+        raise KaratError(what, hint=["Name the system of the results: ", Parameter("system", names[0]), "."])
 
 
 def _check_answers(responses: Sequence[Response], items: Sequence[Item]) -> None:
@@ -173,7 +173,7 @@ def _check_has_items(recipe: str, response: Response) -> None:
         what, name = f"no claims are listed for query {shown(response.query)}", "claims"
     else:
         return
-    hint = f"Write {name} as items of a verdict file, and add it with --items FILE (in Python items=...)."
+    hint: Message = [f"Write {name} as items of a verdict file, and add it with ", Parameter("items"), "."]
     raise KaratError(what, hint=hint)
 
 
@@ -265,7 +265,7 @@ def _missing_text(kind: str, name: str, query: str) -> KaratError:
     """The error for an item that cannot be labelled because nobody could read it."""
     what = f"the text of {kind} {shown(name)} of query {shown(query)} is not"
     if kind == "passage":
-        hint = "Add the texts with --corpus FILE (in Python corpus=...)."
+        hint: Message = ["Add the texts with ", Parameter("corpus"), "."]
         return KaratError(f"{what} in the results", hint=hint)
     return KaratError(f"{what} in its record", hint='Add "text": "..." to the record of the item.')
 

@@ -13,7 +13,7 @@ from karat.columns import Choice, ColumnRole, Noun, choose
 from karat.columns.spellings import find_column
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
-from karat.errors import KaratError, Place, list_hint, plural, shown
+from karat.errors import KaratError, Message, Parameter, Place, list_hint, plural, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.names import Format, is_arrow
 from karat.json_decoding import decode_json
@@ -29,7 +29,6 @@ from karat.sources.records import (
     is_single_json_value,
     objects_from_json_lines,
     records_from_list,
-    rename_hint,
 )
 
 AnswerRows = Iterator[tuple[Place, str, Any]]
@@ -94,9 +93,9 @@ class AnswerFields:
         self.notes[:] = dict.fromkeys([*self.notes, *choice.note(self.source)])
 
 
-def _rename(missing: Sequence[str]) -> str:
+def _rename(missing: Sequence[str]) -> Message:
     other = "it has another name" if len(missing) == 1 else "they have other names"
-    return f"If {other}, use {rename_hint(dict.fromkeys(missing, '...'))}"
+    return [f"If {other}, use ", Parameter("fields", dict.fromkeys(missing, "...")), "."]
 
 
 def source_name(source: Any, name: str) -> str:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from karat.errors import KaratError, did_you_mean, enumeration, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean, enumeration, shown
 from karat.files.names import COMPRESSIONS, suffix_of
 
 _DEFAULT = "test"
@@ -38,8 +38,8 @@ def qrels_of_split(path: str | os.PathLike[str], split: str | None = None) -> st
         return splits[wanted]
     names = enumeration(list(splits), "and")
     if split is None:
-        hint = f"Choose one with --split {wanted} (in Python split={wanted!r})."
-        raise KaratError(f"the data set has the splits {names}", place=folder, hint=hint)
+        choose: Message = ["Choose one with ", Parameter("split", wanted), "."]
+        raise KaratError(f"the data set has the splits {names}", place=folder, hint=choose)
     hint = f"{did_you_mean(split, splits)} The splits are {names}.".strip()
     raise KaratError(f"the data set has no split {shown(split)}", place=folder, hint=hint)
 

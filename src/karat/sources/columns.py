@@ -9,7 +9,7 @@ from typing import Literal
 
 from karat.columns import Choice, ColumnRole, Guess, Noun, choose
 from karat.columns.spellings import Role, find_column, is_spelling
-from karat.errors import KaratError, Place, enumeration, shown
+from karat.errors import KaratError, Message, Parameter, Place, enumeration, shown
 
 _WRONG_ORDER = "are ground truth and run in the wrong order?"
 LARGEST_WHOLE = 1 << 53  # beyond, not every whole number is a double
@@ -60,12 +60,12 @@ def columns_to_read(
     if number == "score" and not has_scores and ("rank" in wanted or find_column(names, "rank")):
         of_number = "rank"
     roles = [ColumnRole("query", "query"), ColumnRole("doc", "doc"), ColumnRole(of_number, of_number)]
-    found = choose(names, roles, wanted, place, noun, hint=partial(_hint, names))
+    found = choose(names, roles, wanted, place, noun, hint=partial(_hint, names, number))
     columns = found.columns
     if number == "grade" and "grade" not in wanted and _is_run(names, columns["grade"]):
         what = f"the ground truth has ranks and scores, but no {noun} of grades"
-        hint = f"This looks like a run: {_WRONG_ORDER} If these scores are grades, use --column truth.grade="
-        raise KaratError(what, place=place, hint=f"{hint}{columns['grade']} (in Python truth_columns=).")
+        hint = f"This looks like a run: {_WRONG_ORDER} If these scores are grades, use "
+        raise KaratError(what, place=place, hint=[hint, Parameter("truth_columns", {"grade": columns["grade"]}), "."])
     return ReadColumns(
         columns["query"], columns["doc"], columns[of_number], of_number == "rank", found.guesses, found.noun
     )
@@ -124,15 +124,15 @@ def _checked(given: Mapping[str, str] | None, number: str) -> dict[str, str]:
     return dict(given or {})
 
 
-def _hint(names: Sequence[str], missing: Sequence[str]) -> str:
+def _hint(names: Sequence[str], number: Literal["grade", "score"], missing: Sequence[str]) -> Message:
     """What to do if columns are missing."""
-    options = " ".join(f"--column {role}=NAME" for role in missing)
     other = "it has another name" if len(missing) == 1 else "they have other names"
-    hint = f"If {other}, use {options} (in Python truth_columns= or run_columns=)."
+    columns = Parameter("truth_columns" if number == "grade" else "run_columns", dict.fromkeys(missing, "NAME"))
+    hint = (f"If {other}, use ", columns, ".")
     if missing[-1] == "score" and _looks_like_truth(names):
-        return f"This looks like ground truth: {_WRONG_ORDER} {hint}"
+        return [f"This looks like ground truth: {_WRONG_ORDER} ", *hint]
     if missing[-1] == "grade" and _looks_like_run(names):
-        return f"This looks like a run: {_WRONG_ORDER} {hint}"
+        return [f"This looks like a run: {_WRONG_ORDER} ", *hint]
     return hint
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.errors import KaratError
+from karat.errors import KaratError, Message, Parameter
 from karat.files.input_file import InputFile
 from karat.files.json_start import is_json, json_or_jsonl
 from karat.files.kinds import arrow_format
@@ -41,7 +41,8 @@ def check_content(file: InputFile, given: Format, number: Number) -> None:
     )
     if found is not None and not may_be_as_given:
         what = f"the file was to be read as {IN_PROSE[given]}, but it looks like {IN_PROSE[found]}"
-        hint = f"Leave the format out, or use --input-format {found} (in Python truth_format= or run_format=)."
+        option = Parameter("truth_format" if number == "grade" else "run_format", found)
+        hint: Message = ["Leave the format out, or use ", option, "."]
         raise KaratError(what, place=file.name, hint=hint)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from karat.errors import KaratError, Place
+from karat.errors import KaratError, Message, Parameter, Place
 from karat.files.input_file import InputFile, Progress
 from karat.files.names import IN_PROSE, Format, is_arrow
 from karat.json_decoding import InvalidJsonError
@@ -35,13 +35,13 @@ class FormatGuess:
                 error.add_hint(self.hint())
             raise
 
-    def hint(self) -> str:
+    def hint(self) -> Message:
         """That the format was guessed; empty if the name and the content agree on it."""
         if is_arrow(self.format) or is_certain(self.file, self.format, self.number):
             return ""
         option = "truth_format" if self.number == "grade" else "run_format"
         read_as = f"The file is read as {IN_PROSE[self.format]}"
-        return f"{read_as}; if it has another format, use --input-format (in Python {option}=)."
+        return [f"{read_as}; if it has another format, use ", Parameter(option), "."]
 
 
 @dataclass(frozen=True)

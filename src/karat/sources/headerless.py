@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from karat.columns.spellings import Role
-from karat.errors import KaratError, plural, shown
+from karat.errors import KaratError, Message, Parameter, plural, shown
 from karat.sources.pair_checks import number_in
 from karat.sources.tables import Number
 from karat.sources.trec_lines import has_width_of_trec
 
 Rows = Sequence[Sequence[str]]
 
+_THIRD: Message = [Parameter("run_columns", {"rank": "3"}), " or ", Parameter("run_columns", {"score": "3"})]
 _NO_ITERATION = {"0", "Q0", "q0"}  # in the second column of TREC files
 
 
@@ -95,7 +96,7 @@ def _rank_or_score(rows: Rows, place: str) -> Role:
         return "rank"
     if any(numbers != sorted(numbers, reverse=True) for numbers in _whole_numbers(rows)):
         what = "the file has no header, and the numbers in its third column may be ranks or scores"
-        raise KaratError(what, place=place, hint="Use --column rank=3 or --column score=3 (in Python run_columns=).")
+        raise KaratError(what, place=place, hint=["Use ", *_THIRD, "."])
     return "score"
 
 
@@ -129,8 +130,7 @@ def _is_trec_run(rows: Rows) -> bool:
     return all(len(row) in (5, 6) and row[3].strip().isdecimal() and is_number(row[4]) for row in rows)
 
 
-def _by_number_hint(number: Number) -> str:
+def _by_number_hint(number: Number) -> Message:
     columns = {role: str(at) for at, role in enumerate(("query", "doc", number), 1)}
-    options = " ".join(f"--column {role}={at}" for role, at in columns.items())
-    in_python = f"{'run_columns' if number == 'score' else 'truth_columns'}={columns}"
-    return f"Give columns by their numbers, for example {options} (in Python {in_python})."
+    option = Parameter("run_columns" if number == "score" else "truth_columns", columns)
+    return ["Give columns by their numbers, for example ", option, "."]

@@ -17,7 +17,7 @@ from karat.arguments import is_list_like, sorted_set
 from karat.documents.fields import DocumentLike, document_scores
 from karat.documents.ids import all_text, reject_lone_surrogates
 from karat.documents.key import Key, TextOfId
-from karat.errors import KaratError, Place, plural, shown
+from karat.errors import KaratError, MessagePart, Parameter, Place, plural, shown
 from karat.judged import Floats, Ints
 from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.sources.numeric_ids import IdKind, Note, numeric_ids_note
@@ -163,14 +163,13 @@ def check_matched_by_id(key: Key, container: str, place: Place | str, *, gold: b
     """Reject a `match` that needs more than ids, for documents that are given by their ids only."""
     if _is_id(key):
         return
-    corpus = " name their texts with --corpus FILE (in Python corpus=)," if key.field == "content" else ""
-    hint = (
-        f"Match by id or prefix,{corpus} or pass documents with this field: {{query: [doc, ...]}}, or a results file."
-    )
+    corpus: list[MessagePart] = [" name their texts with ", Parameter("corpus"), ","] if key.field == "content" else []
+    other = " or pass documents with this field: {query: [doc, ...]}, or a results file."
+    hint: list[MessagePart] = ["Match by id or prefix,", *corpus, other]
     if gold and key.field.startswith("meta."):
-        hint = f"If it contains the id of a gold document, write {key.field}(gold=id). {hint}"
+        hint = [f"If it contains the id of a gold document, write {key.field}(gold=id). ", *hint]
     elif gold:
-        hint += " To grade them, set the score of each gold document."
+        hint += [" To grade them, set the score of each gold document."]
     what = f"{container} contains only ids, so documents cannot be matched by {key.field}"
     raise KaratError(what, place=place, hint=hint)
 

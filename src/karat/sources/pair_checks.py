@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from karat.documents.ids import identifier
-from karat.errors import KaratError, Place, shown
+from karat.errors import KaratError, Message, Parameter, Place, shown
 from karat.files.compression import MB
 from karat.files.line_ends import LONGEST_LINE
 from karat.judged import Floats
@@ -27,14 +27,14 @@ _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 _EVERY_PAIR = "Every pair needs the ids of a query and of a document."
 _DECIMAL_POINT = "Write numbers with a decimal point, and without separators of thousands: 1234.5."
 _SEVERAL_RUNS = "Evaluate several runs with evaluate_runs."
-_NOT_RANKS = "If these are scores, use --column score=NAME (in Python run_columns=)."
+_NOT_RANKS: Message = ["If these are scores, use ", Parameter("run_columns", {"score": "NAME"}), "."]
 
 
 class PairRules(NamedTuple):
     """What the number of a pair is, and what differs between sources."""
 
     number: Literal["grade", "score", "rank"]
-    hint: str = ""
+    hint: Message = ""
     """what to do about a number that is missing, or is none"""
     finite: bool = False
     """whether scores must be finite, as grades must be: in JSON, an infinite number is one that is beyond doubles"""
@@ -42,10 +42,10 @@ class PairRules(NamedTuple):
     """whether ids are decoded bytes, in which lone surrogates stand for bytes that are not UTF-8"""
 
 
-def hint_on_column(number: Literal["grade", "score", "rank"]) -> str:
+def hint_on_column(number: Literal["grade", "score", "rank"]) -> Message:
     """The hint of a table, in which another column may contain the number."""
     option = "truth_columns" if number == "grade" else "run_columns"
-    return f"If it is in another column, use --column {number}=NAME (in Python {option}=)."
+    return ["If it is in another column, use ", Parameter(option, {number: "NAME"}), "."]
 
 
 class PairColumns(NamedTuple):
@@ -235,7 +235,7 @@ def _is_finite(value: Any, number: float) -> bool:
     return not isinstance(value, float) and bool(value != number)
 
 
-def _hint_on_number(value: Any, rules: PairRules) -> str:
+def _hint_on_number(value: Any, rules: PairRules) -> Message:
     if isinstance(value, Mapping):
         return _SEVERAL_RUNS
     digits = "".join(each for each in value if each not in ",. '") if isinstance(value, str) else ""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
-from karat.errors import KaratError, Place, did_you_mean, require, shown
+from karat.errors import KaratError, Parameter, Place, did_you_mean, require, shown
 from karat.files.input_file import InputFile, Progress
 from karat.json_decoding import InvalidJsonError, decode_json, decode_lines
 from karat.sources.attributes import attribute, field_names_of
@@ -50,7 +50,7 @@ def without_collection() -> Iterator[None]:
 def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
     """The name of each field in the records: the field's own name, unless `fields` gives another."""
     if fields is not None and not isinstance(fields, Mapping):
-        raise KaratError(f"fields={shown(fields)} is not a mapping", hint='For example {"query": "id"}.')
+        raise KaratError([Parameter("fields", fields), " is not a mapping"], hint='For example {"query": "id"}.')
     for field, name in (fields or {}).items():
         if not isinstance(field, str) or field not in FIELDS:
             near = did_you_mean(field, FIELDS)

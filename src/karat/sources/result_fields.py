@@ -13,10 +13,10 @@ from karat.columns import ColumnRole, choose, missing_columns
 from karat.columns.spellings import SPELLINGS, FieldRole, fitting_columns, is_spelling
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text
-from karat.errors import KaratError, Place, nearest, shown
+from karat.errors import KaratError, MessagePart, Parameter, Place, nearest, shown
 from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
 from karat.sources.attributes import field_names_of
-from karat.sources.records import Record, field_names, rename_hint
+from karat.sources.records import Record, field_names
 
 Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
@@ -161,11 +161,12 @@ def missing_fields_error(
             renamed[field] = likely[0]
             free.remove(likely[0])
     other = "If it has another name" if len(missing) == 1 else "If they have other names"
-    hint = f"{other}, use {rename_hint(renamed or {missing[0]: '...'})}"
+    hint: list[MessagePart] = [f"{other}, use ", Parameter("fields", renamed or {missing[0]: "..."}), "."]
     for field, instead, content in (("truth", "gold_answers", "answers"), ("gold_answers", "truth", "documents")):
         if instead not in missing and instead not in texts and renamed.get(field) in _EITHER:
-            hint += f" If {renamed[field]} contains gold {content}, use {rename_hint({instead: renamed[field]})}"
-    hint = f"{hint} {_ELSEWHERE.get(missing[0], '')}".rstrip()
+            hint += [f" If {renamed[field]} contains gold {content}, use "]
+            hint += [Parameter("fields", {instead: renamed[field]}), "."]
+    hint += [f" {_ELSEWHERE.get(missing[0], '')}"]
     wanted = [names[field] for field in missing]
     if len(missing) == 1 and wanted[0] in texts:
         return KaratError(f"the field {shown(wanted[0])} is null on every line", place=place, hint=hint)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from karat.columns.spellings import find_column, plain_name
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, Place, plural, shown
+from karat.errors import KaratError, Parameter, Place, plural, shown
 from karat.files.input_file import InputFile, is_file
 from karat.files.part_files import check_files
 from karat.sources.objects import records_of
@@ -291,6 +291,10 @@ def _new_query(value: object, place: Place, places: Places[str]) -> str:
         raise KaratError(
             [f"query {shown(query)} was already in ", places[query]],
             place=place,
-            hint="Keep one line per query, or use another field for the query: " + rename_hint({"query": "..."}),
+            hint=[
+                "Keep one line per query, or use another field for the query: ",
+                Parameter("fields", {"query": "..."}),
+                ".",
+            ],
         )
     return query

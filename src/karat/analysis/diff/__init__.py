@@ -16,7 +16,7 @@ from karat.analysis.label_rows import LabelChange
 from karat.analysis.texts import ShownTexts, id_and_text, label
 from karat.arguments import as_count, check_switch
 from karat.documents.fields import DocumentLike
-from karat.errors import KaratError, did_you_mean, enumeration, plural, require, safe_line, shown
+from karat.errors import KaratError, Parameter, did_you_mean, enumeration, plural, require, safe_line, shown
 from karat.judged import Floats, Ints
 from karat.measures import meanings
 from karat.output.printable import Tabular
@@ -250,7 +250,7 @@ def diff(
     """
     shown_queries = as_count(n, least=1)
     valid = n is None or shown_queries is not None
-    require(valid, f"n={shown(n)} is not a number of queries", "Pass a positive whole number, or None for all.")
+    require(valid, [Parameter("n", n), " is not a number of queries"], "Pass a positive whole number, or None for all.")
     check_switch("losses", losses)
     name = before.column_name(measure)
     after.column_name(name)

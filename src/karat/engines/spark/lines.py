@@ -39,7 +39,7 @@ class BlockOfLines(Block):
 
     def place(self, line: int) -> Place:
         """The file, and the line."""
-        return Place(place_of_line(self.source.name, bytes(self.data).splitlines()[line]))
+        return place_of_line(self.source.name, bytes(self.data).splitlines()[line])
 
 
 @dataclass(frozen=True)
