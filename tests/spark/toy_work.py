@@ -17,6 +17,7 @@ from karat import KaratError
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
+from karat.errors import Place
 from tests.spark.cluster import wait_for
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def refuses(left: pa.Table, right: pa.Table) -> BucketResult:
     if _attempt() > 0:
         raise AssertionError("an error in the input does not go away, so it is not tried again")
     if len(left):
-        place = f"the ground truth, row {left['number'].to_pylist().index(max(left['number'].to_pylist()))}"
+        numbers = left["number"].to_pylist()
+        place = Place("the ground truth", row=numbers.index(max(numbers)))
         raise KaratError("the largest number", place=place, hint="Ä hint.")
     return sums(left, right)
 

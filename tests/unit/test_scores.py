@@ -390,7 +390,7 @@ def test_a_parquet_or_csv_file_with_wrong_columns_is_an_error_with_the_problem(t
     for problem, table in (
         ("no column contains scores", pa.table({"query": ["q"], "AP": [[0.5]]})),
         ("row 0: the query is .*, which is not text", pa.table({"query": [["q"]], "AP": [0.5]})),
-        ("row 2: the query is missing", pa.table({"query": ["q", None], "AP": [0.5, 0.1]})),
+        ("row 1: the query is missing", pa.table({"query": ["q", None], "AP": [0.5, 0.1]})),
         *(("damaged", with_metadata(text)) for text in ("{", "[]", "3", '{"runs": []}', '{"runs": {"a": 1}}')),
         ("damaged", with_metadata('{"runs": {"a": {"measures": 3}}}')),
         ("damaged", with_metadata('{"runs": {"a": {"measures": [[]]}}}')),

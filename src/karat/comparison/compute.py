@@ -189,11 +189,11 @@ def _interval_notes(
         queries = f"only {part}{plural(few[0].queries, 'query')} {'differs' if few[0].nonzero == 1 else 'differ'}"
         notes.append(f"{measure}: {queries}, so the interval of the difference may be too narrow.")
     elif few:
-        place = _of_comparisons(len(few), len(compared))
-        notes.append(f"{measure}: fewer than {FEW_DIFFERING} queries differ{place}: intervals may be too narrow.")
+        which = _of_comparisons(len(few), len(compared))
+        notes.append(f"{measure}: fewer than {FEW_DIFFERING} queries differ{which}: intervals may be too narrow.")
     if missing:
-        place = _of_comparisons(len(missing), len(compared))
-        notes.append(f"{measure}: too few queries or permutations for an interval of the difference{place}.")
+        which = _of_comparisons(len(missing), len(compared))
+        notes.append(f"{measure}: too few queries or permutations for an interval of the difference{which}.")
     return notes
 
 
@@ -301,7 +301,7 @@ def _left_out(counts: Sequence[int], values: MeasureValues, names: Sequence[str]
     if len(counts) == 1:
         return f"{queries} ({' or '.join(names[::-1])} has no value)"
     lacking = [name for name, column in zip(names, values.columns, strict=True) if np.isnan(column).any()]
-    place = f"({first_few(lacking)} {'has' if len(lacking) == 1 else 'have'} no value)"
+    without = f"({first_few(lacking)} {'has' if len(lacking) == 1 else 'have'} no value)"
     if min(counts) == max(counts):
-        return f"{queries} of each comparison {place}"
-    return f"up to {queries} of a comparison {place}"
+        return f"{queries} of each comparison {without}"
+    return f"up to {queries} of a comparison {without}"

@@ -47,11 +47,11 @@ def result_text(comparison: Comparison, row: ComparisonRow, scope: str = "") -> 
     power = comparison.powers[row.measure, row.system, row.baseline or ""]
     system, baseline, measure = row.system, row.baseline, f"{row.measure}{scope}"
     if row.difference is None:
-        place = "all systems" if comparison.method.test == "tukey" else f"both {system} and {baseline}"
-        return f"no query has a value for {measure} in {place}"
+        systems = "all systems" if comparison.method.test == "tukey" else f"both {system} and {baseline}"
+        return f"no query has a value for {measure} in {systems}"
     if not power.nonzero:
-        place = {1: "the only query", 2: "both queries"}.get(power.queries, f"all {power.queries:,} queries")
-        return f"{system} and {baseline} have the same {measure} on {place}"
+        queries = {1: "the only query", 2: "both queries"}.get(power.queries, f"all {power.queries:,} queries")
+        return f"{system} and {baseline} have the same {measure} on {queries}"
     details = _test_details(comparison, row, power)
     if comparison.significant(row):
         better, worse = (system, baseline) if row.is_improvement else (baseline, system)
