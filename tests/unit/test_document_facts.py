@@ -103,7 +103,6 @@ def test_the_scores_of_parts_that_are_lists_of_documents_are_those_of_all_querie
         (["q10", "q9", "q1"], "q1, q9, q10"),
         (["b", "a"], "a, b"),
         (["q02", "q2", "q1"], "q1, q02, q2"),
-        (["1", ""], ", 1"),
     ],
 )
 def test_findings_list_queries_by_id_with_numbers_in_them_by_value(queries: list[str], shown: str) -> None:

@@ -20,6 +20,7 @@ from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher
 from karat.ranking.ties import order_of_ties
 from karat.sources.containers import RankedLists, ScoredMappings
+from tests.block_size import block_size
 
 QUERIES = ("q", "r", "d1", "absent")
 TEXTS = ("d1", "d2", "d3", "D1", "d1::0", "d1::1::a", "gold is soft", "gold", "Gold is  soft", "iron rusts")
@@ -146,6 +147,7 @@ def test_a_file_is_read_once_for_all_queries_and_twice_if_they_are_scattered(tmp
     assert evidence is not None
     run = type(evidence.run)
     with (
+        block_size(1 << 20),
         patch.object(run, "batches", autospec=True, side_effect=run.batches) as once,
         patch.object(run, "grouped_batches", autospec=True, side_effect=run.grouped_batches) as again,
     ):

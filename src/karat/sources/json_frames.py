@@ -22,18 +22,18 @@ class JsonFrame(NamedTuple):
         return f"{name}: the file is read as a data frame (in pandas, orient='columns')"
 
 
-def frame_in_json(value: object, name: str) -> JsonFrame | None:
+def frame_in_json(value: object, name: str | None = None) -> JsonFrame | None:
     """The data frame in a JSON value; None for all other values, among them lists of records.
 
     A frame in which keys are names of columns could also map queries to documents, so the names must be known ones.
-    Other shapes that pandas can write are not read; `name` is that of the file, for the error.
+    Other shapes that pandas can write are not read. They are an error if the `name` of the file is given.
 
     >>> frame_in_json({"query": {"0": "q1"}, "doc": {"0": "d1"}, "grade": {"0": 2}}, "truth.json")
     JsonFrame(records=[{'query': 'q1', 'doc': 'd1', 'grade': 2}])
     """
     if not isinstance(value, dict) or not value:
         return None
-    if orient := _other_orient(value):
+    if name is not None and (orient := _other_orient(value)):
         what = f"this is a data frame, in a shape that is not read (in pandas, orient='{orient}')"
         raise KaratError(what, place=name, hint='Write it with to_json(orient="records").')
     columns = list(value.values())
