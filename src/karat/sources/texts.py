@@ -205,9 +205,8 @@ class _Reader:
             for row, each in enumerate(ids):
                 if each in self.wanted:
                     record = {column: part[column][row].as_py() for column in read.names}
-                    self._add(
-                        Place(name, row=first_row + row), each, field_value(record, read.text), _title(record, read)
-                    )
+                    place = Place(name, row=first_row + row)
+                    self._add(place, each, field_value(record, read.text), _title(record, read))
             first_row += len(part)
 
     def _read_mapping(self, source: Mapping[Any, Any]) -> None:
@@ -306,10 +305,9 @@ class _Reader:
             return
         found = Text(texts[0], "".join(texts[1:]))
         if self.found.setdefault(of_text, found) != found:
+            before, hint = self.places[of_text], f"Give each {noun} one text."
             raise KaratError(
-                [f"{noun} {shown(of_text)} has another text here than in ", self.places[of_text]],
-                place=place,
-                hint=f"Give each {noun} one text.",
+                [f"{noun} {shown(of_text)} has another text here than in ", before], place=place, hint=hint
             )
         self.places.setdefault(of_text, place)
 
