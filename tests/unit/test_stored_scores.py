@@ -23,6 +23,7 @@ from karat.files.part_files import DESCRIPTION
 from karat.gating.gate import gate
 from karat.gating.rules import Rule
 from karat.scores import StoredScores
+from karat.scores.stored_scores import ShownStoredScores
 from karat.scores.totals import Totals
 from karat.testing import assert_scores
 from tests.stored_scores import store
@@ -130,6 +131,18 @@ def test_the_table_shows_intervals_and_says_which_values_are_null() -> None:
     assert "P@5       0.2000 [0.0279, 0.8884]" in with_intervals
     assert "3 queries, with 95% confidence intervals\n" in with_intervals
     assert repr(scores) == "<StoredScores of 3 queries in folder: AP=0.7500, RR=0.5000, P@5=0.2000>"
+
+
+def test_stored_scores_are_shown_as_a_table_a_document_and_one_record() -> None:
+    scores = stored("bm25", {"AP": [0.5, 1.0, 0.25], "DCG": [2.0, 2.0, 2.0]})
+    low, high = scores.interval("AP")
+    shown = ShownStoredScores(scores, 0.95)
+    (record,) = shown.records()
+    assert list(record) == ["run", "AP", "DCG", "AP low", "AP high", "DCG low", "DCG high"]
+    assert (record["run"], record["AP low"], record["AP high"]) == ("bm25", low, high)
+    assert shown.tables() == [scores.table(0.95)]
+    assert shown.to_dict() == scores.to_dict()
+    assert [*ShownStoredScores(scores).records()[0]] == ["run", "AP", "DCG"]
 
 
 def test_findings_are_those_of_the_evaluation(tmp_path: Path) -> None:
