@@ -33,7 +33,7 @@ _MOST_MEMORY = 256 * MB  # of the decompressor of xz data; xz -9 needs 65 MB
 _READ = 256 << 10  # compressed; larger steps take longer if there are many short parts
 _PIECE = MB  # decompressed
 _BUFFER = 64 << 10
-_PIECES_AHEAD = 4
+_PIECES_AHEAD = 16  # more than a block of lines
 _START = 16  # bytes, from which a compression is recognized
 
 
