@@ -29,7 +29,9 @@ def check_document_lists(inputs: Mapping[str, Sequence[Sequence[object]]]) -> No
     for name, lists in inputs.items():
         for query, documents in enumerate(lists):
             if type(documents) is not list:  # nearly all are lists, and there may be millions of them
-                check_list(documents, f"{name}, query {query}", "Pass one list per query: [[doc, ...], [doc, ...]].")
+                check_list(
+                    documents, Place(name, query=str(query)), "Pass one list per query: [[doc, ...], [doc, ...]]."
+                )
 
 
 def check_list(values: object, place: Place | str, hint: str) -> None:

@@ -196,7 +196,7 @@ def _query_id(value: object, name: str) -> str:
         raise error.but(place=name) from None
 
 
-def _iterable(docs: object, place: Place | str, hint: str) -> Iterable[object]:
+def _iterable(docs: object, place: Place, hint: str) -> Iterable[object]:
     if type(docs) is list:
         return docs
     if not isinstance(docs, Iterable) or not is_list_like(docs):
