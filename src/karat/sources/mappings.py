@@ -240,19 +240,21 @@ class _ReadPairs(NamedTuple):
 
 def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
     """The pairs in mappings. The mappings themselves are kept if their ids are texts, as they usually are."""
-    docs: dict[str, dict[str, float]] = {}
+    docs, has_numeric_ids = by_query, False
     for query, given in by_query.items():
         ids = valid_ids(given)
         if ids is None:
             return _checked_pairs(by_query, rules, name)
-        docs[query] = _with_ids(ids, given.values(), name, query) if isinstance(ids, list) else given
+        if isinstance(ids, list):
+            docs = docs if has_numeric_ids else {**by_query}
+            docs[query], has_numeric_ids = _with_ids(ids, given.values(), name, query), True
     try:
         offsets, numbers = _flat(docs)
     except Exception:  # a text, or an object whose methods may raise anything
         return _checked_pairs(by_query, rules, name)
     if not np.isfinite(numbers).all():  # the definition finds out what may be infinite
         return _checked_pairs(by_query, rules, name)
-    return _ReadPairs(docs, offsets, numbers, any(docs[query] is not given for query, given in by_query.items()))
+    return _ReadPairs(docs, offsets, numbers, has_numeric_ids)
 
 
 def _checked_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
