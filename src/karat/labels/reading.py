@@ -43,7 +43,7 @@ class Source(NamedTuple):
 
     def place(self, number: int) -> Place:
         """Where a record is: in a line or a row."""
-        return Place(self.name, line=number) if self.has_lines else Place(self.name, row=number)
+        return Place(self.name, number) if self.has_lines else Place(self.name, row=number)
 
 
 @dataclass(eq=False)

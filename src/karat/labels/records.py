@@ -169,15 +169,15 @@ def read_item(record: Mapping[str, Any], place: Place | str, id_field: str = "id
         raise KaratError(f"the rank {shown(given)} is not a whole number from 1 to {LARGEST:,}", place=place)
     if kind == "passage" and rank is None:
         raise KaratError(f"the passage {shown(name)} has no rank", place=place, hint="The first passage has rank 1.")
-    text, digest, of_digest = (read_text(record, field, place) for field in ("text", "digest", "of_digest"))
+    text, digest = read_text(record, "text", place), read_text(record, "digest", place)
+    of_digest = read_text(record, "of_digest", place)
     cites, removed = _cites(record.get("cites"), place), record.get("removed")
     if removed is not None and not isinstance(removed, bool):
         raise KaratError(f"the field removed is {shown(removed)}, neither true nor false", place=place)
     if removed and kind == "document":
         raise KaratError("a document cannot be removed", place=place, hint="It belongs to the collection.")
-    known_place = place if place.source else None
-    details = (rank, cites, importance, digest, known_place, bool(removed), of_digest)
-    return Item(query, name, kind, system, of, text, *details)  # type: ignore[arg-type]  # just checked
+    known = place if place.source else None
+    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, known, bool(removed), of_digest)  # type: ignore[arg-type]  # just checked
 
 
 def read_id(record: Mapping[str, Any], field: str, place: Place) -> str:

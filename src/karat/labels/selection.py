@@ -70,7 +70,8 @@ class Selected:
     @property
     def failures(self) -> FailedLabels:
         """The labels that failed, and what could not be extracted."""
-        known = frozenset(item.set for item in self.known_items)
+        of_each_kind = {(item.type, item.of): item for item in self.known_items}  # of which there are few
+        known = frozenset(item.set for item in of_each_kind.values())
         return FailedLabels.of(self.records, self.failed.tolist(), known)
 
 
