@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 from karat.arguments import as_count
 from karat.errors import Place
 from karat.judges.requests import Record
-from karat.labels.counting import is_person
+from karat.labels.counting import is_person, label_key
 from karat.labels.items import EXTRACTED
 from karat.labels.records import Item, read_item, record_line, text_digest
 
@@ -51,7 +51,7 @@ class KnownRecords:
         # Calls and items are JSON: as objects, they take twice as much memory.
         self._calls: dict[str, bytes] = {}
         self._items: dict[tuple[str, str | None], bytearray] = {}
-        # By the hash of a thing, the call that said something about it last, or the hash of a record without a call.
+        # By the hash of a subject, the call that said something about it last, or the hash of a record without a call.
         self._latest: dict[int, bytes | int] = {}
         self._pending: list[tuple[Record, int]] = []
         self._lacks_calls = False
@@ -94,12 +94,12 @@ class KnownRecords:
 
     def is_latest(self, record: Record) -> bool:
         """Whether the last record about the same thing is this one, which is not from a call."""
-        return self._latest.get(_hash_of_thing(record)) == _content(record)
+        return self._latest.get(_hash_of_subject(record)) == _content(record)
 
     def are_latest(self, records: Sequence[Record], key: str) -> bool:
         """Whether the last records about the same things are these, from the call with this key."""
         call = self._calls.get(key)
-        latest = (self._latest.get(_hash_of_thing(record)) for record in _distinct(records))
+        latest = (self._latest.get(_hash_of_subject(record)) for record in _distinct(records))
         return call is not None and all(each is call for each in latest)
 
     def _end_pending(self) -> None:
@@ -134,7 +134,7 @@ class KnownRecords:
             for each in records:
                 self._add_record(each)
             for each in _distinct(records):
-                self._latest[_hash_of_thing(each)] = encoded
+                self._latest[_hash_of_subject(each)] = encoded
             self._pending = []
         self._end_pending()
 
@@ -142,9 +142,9 @@ class KnownRecords:
         """Add a record that is not from a call, or not as the call gave it."""
         self._add_record(record)
         if is_judged_without_call(record):
-            self._latest[_hash_of_thing(record)] = _content(record)
+            self._latest[_hash_of_subject(record)] = _content(record)
         else:
-            self._latest.pop(_hash_of_thing(record), None)
+            self._latest.pop(_hash_of_subject(record), None)
 
     def _add_record(self, record: Record) -> None:
         if record["record"] == "item":
@@ -156,14 +156,15 @@ class KnownRecords:
             self.tasks[str(record.get("name"))] = record
 
 
-def thing(record: Record) -> Hashable:
-    """What a record is about: of several records about the same thing, the last one counts."""
-    fields = ("record", "query", "system", "id", "task", "item", "against", "by", "sample")
-    return tuple(str(record.get(field)) for field in fields)  # ids may be numbers
+def subject_of(record: Record) -> Hashable:
+    """What a record is about: of several records about the same, the last one counts."""
+    if record["record"] == "verdict":
+        return label_key(record)
+    return tuple(str(record.get(field)) for field in ("record", "query", "system", "id"))  # ids may be numbers
 
 
-def _hash_of_thing(record: Record) -> int:
-    return hash(thing(record))
+def _hash_of_subject(record: Record) -> int:
+    return hash(subject_of(record))
 
 
 def is_judged_without_call(record: Record) -> bool:

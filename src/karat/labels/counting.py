@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from karat.arguments import as_count
 from karat.errors import KaratError, Message, did_you_mean, plural, shown
 from karat.judged import Bools, Ints, distinct
 from karat.labels.calls import answered_calls
@@ -93,10 +94,12 @@ def label_key(record: Mapping[str, Any]) -> LabelKey:
     query, system, task, item, against = map(record.get, ("query", "system", "task", "item", "against"))
     if isinstance(against, list | tuple):
         against = tuple(sorted({*map(str, against)}))
+    elif against is not None:
+        against = str(against)
     by = str(record.get("by") or UNNAMED_AUTHOR)
     name = None if system is None else str(system)
     subject = SubjectKey(str(query), name, str(task), str(item), against if task == "support" else None)
-    return LabelKey(subject, by, 0 if is_person(by) else int(record.get("sample") or 0))
+    return LabelKey(subject, by, 0 if is_person(by) else as_count(record.get("sample")) or 0)
 
 
 def replaces(record: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
