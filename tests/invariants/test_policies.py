@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "sources": "arguments columns documents errors files json_decoding judged spans threads",
     "labels": "arguments documents errors files json_decoding judged measures options output registry sources verdicts",
     "judges": "arguments errors files json_decoding labels options output sources",
-    "conversion": "arguments columns errors files json_decoding judged output sources threads",
+    "conversion": "arguments errors files json_decoding judged output sources threads",
     "registry": "arguments errors",
     "matching": "documents errors judged output registry sources",
     "ranking": "documents errors judged matching options sources threads",

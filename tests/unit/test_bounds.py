@@ -212,7 +212,7 @@ def test_bounds_of_too_many_documents_contain_the_exact_ones(cases: list[Case], 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(karat.analysis.gradings, "MOST_DOCUMENTS", most)
             patch.setattr(karat.analysis.gradings, "_MOST_GRADINGS", gradings)
-            patch.setattr(karat.analysis.gradings, "MOST_COMBINATIONS", 2 * most)
+            patch.setattr(karat.analysis.gradings, "MOST_COMBINATIONS", 8 * most)
             found = bounds(scores, measure)
         assert (found.low <= exact.low * (1 + 1e-12)).all(), measure
         assert (found.high * (1 + 1e-12) >= exact.high).all(), measure

@@ -127,7 +127,7 @@ def test_a_parquet_file_that_is_to_be_read_as_another_format_is_refused(given: s
     FRAME.to_parquet(tmp_path / "truth")
     with pytest.raises(KaratError, match="but it looks like Parquet") as raised:
         evaluate(tmp_path / "truth", {"q1": ["d1"]}, "AP", truth_format=given)
-    assert "--input-format parquet" in str(raised.value.hint)
+    assert "='parquet'" in str(raised.value.hint)
 
 
 def test_a_file_that_begins_with_a_bracket_is_invalid_json_and_not_trec(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_ranks_order_documents_as_scores_do(rank: Any, score: float) -> None:
 def test_a_rank_is_a_whole_number_from_0(rank: Any) -> None:
     error = error_of(("q", "d", rank), RANK)
     assert error.what.endswith("is not a whole number from 0")
-    assert "--column score=NAME" in str(error.hint)
+    assert "run_columns={'score': 'NAME'}" in str(error.hint)
 
 
 def test_only_decimal_digits_are_a_number_in_a_text() -> None:

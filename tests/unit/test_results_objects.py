@@ -132,8 +132,7 @@ def test_all_missing_fields_are_named_in_one_error() -> None:
         evaluate_results(records, "RR")
     assert str(raised.value).startswith(
         "the results: no fields 'query' and 'retrieved'; the fields are 'id', 'truth', 'found', 'x'. If they have"
-        " other names, use --field query=id --field retrieved=found.docs"
-        ' (in Python fields={"query": "id", "retrieved": "found.docs"}).'
+        " other names, use fields={'query': 'id', 'retrieved': 'found.docs'}."
     )
 
 

@@ -302,6 +302,9 @@ RANX = {
     b'    "d8": 0.25\n  }\n}',
     "run.trec": b"q1 Q0 d2 1 3.5 bm25\nq1 Q0 d1 2 2.0 bm25\nq1 Q0 d9 3 1.0 bm25\nq2 Q0 d3 1 0.5 bm25\n"
     b"q2 Q0 d8 2 0.25 bm25",
+    "run.lz4": b'\x04"M\x18@@\xc0L\x00\x00\x00\x82\x04"M\x18h@E\x00\x01\x00\xf00\x8d6\x00\x00\x00\xc1\xa2bq1\xa3'
+    b"bd2\xfb@\x0c\x00\x01\x00dbd1\xfb@\x00\x0c\x00C9\xfb?\xf0\x0c\x00\x94q2\xa2bd3\xfb?\xe0\x1c\x00\xa08\xfb?\xd0"
+    + b"\0" * 14,
 }  # fmt: skip
 
 

@@ -238,7 +238,7 @@ def test_a_field_that_no_line_has_is_an_error_with_the_option_that_renames_it(wr
     path = write([{"query": "q1", "truth": ["a"], "contexts": "a"}])
     assert str(error_of(path)) == (
         f"{path}: no field 'retrieved'; the fields are 'query', 'truth', 'contexts'. "
-        'If it has another name, use --field retrieved=contexts (in Python fields={"retrieved": "contexts"}).'
+        "If it has another name, use fields={'retrieved': 'contexts'}."
     )
 
 
@@ -286,8 +286,8 @@ def test_karats_own_names_need_no_note_and_other_fields_are_ignored() -> None:
 def test_texts_that_may_be_gold_documents_or_gold_answers_are_an_error_with_both_options() -> None:
     error = error_of([{"query": "q", "ground_truth": ["a"], "retrieved": ["a"], "answer": "a"}])
     assert error.what == "no field 'truth'; the fields are 'query', 'ground_truth', 'retrieved', 'answer'"
-    assert "use --field truth=ground_truth " in (error.hint or "")
-    assert "If ground_truth contains gold answers, use --field gold_answers=ground_truth " in (error.hint or "")
+    assert "use fields={'truth': 'ground_truth'}." in (error.hint or "")
+    assert "If ground_truth contains gold answers, use fields={'gold_answers': 'ground_truth'}." in (error.hint or "")
 
 
 def test_a_given_name_that_is_missing_is_an_error_although_there_is_a_usual_one() -> None:

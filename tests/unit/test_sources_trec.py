@@ -633,7 +633,7 @@ def test_a_document_twice_in_a_query_is_an_error_that_names_both_lines(
     assert str(error.place) == f"{path}:{first} and {second}"
     assert "document a" in error.what
     assert "query q1" in error.what
-    assert 'duplicates="first"' in str(error.hint)
+    assert "duplicates='first'" in str(error.hint)
 
 
 @pytest.mark.parametrize("size", [1, 20, 1 << 20])

@@ -118,7 +118,7 @@ def _checked(given: Mapping[str, str] | None, number: str) -> dict[str, str]:
         if not isinstance(name, str):
             hint = f"Pass the name of the column for {shown(role)} as a string."
             raise KaratError(f"{shown(name)} is not the name of a column", hint=hint)
-        if role not in roles:
+        if not isinstance(role, str) or role not in roles:
             what = f"{shown(role)} is not one of the columns {enumeration(roles, 'and')}"
             raise KaratError(what, hint="Map them to the names of your columns, for example {'doc': 'docno'}.")
     return dict(given or {})

@@ -7,8 +7,8 @@ from numbers import Integral, Real
 from typing import Any
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
-from karat.errors import KaratError, Parameter, Place, shown
-from karat.sources.records import Record, is_list_as_text, list_as_text_error
+from karat.errors import KaratError, Place, shown
+from karat.sources.records import Record, is_list_as_text, list_as_text_error, rename_hint
 from karat.sources.result_fields import PARTS
 
 _DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
@@ -61,8 +61,8 @@ class FieldReader:
             raise self._fault
         # In many logs the answer is an object.
         # The error may become a finding, which is a text that is read in Python and on the command line.
-        inside = Parameter("fields", {self._field: f"{self._name}.{inner}"})
-        raise self._fault.but(hint=["Use the text in it: ", inside, "."])
+        # The error may become a finding, which is a text for the command line and for Python.
+        raise self._fault.but(hint=f"Use the text in it: {rename_hint({self._field: f'{self._name}.{inner}'})}")
 
 
 def documents_of_record(value: object, place: Place | str) -> Any:
