@@ -41,7 +41,7 @@ RESULT = EvaluationRunResult("run", {"question": ["a"]}, {"em": {"score": 1.0, "
         (lambda: evaluate(pl.DataFrame({"\0": ["q"]}), {"q": ["a"]}, "AP"), "contains a NUL character"),
         (lambda: evaluate_answers(pl.DataFrame({"\0": ["q"]}), {"q": "a"}), "contains a NUL character"),
         (lambda: evaluate({"q": [FRAME.rename(columns={"a": "score"}), "d"]}, {"q": ["d"]}, "nDCG"), "is not a number"),
-        (lambda: evaluate_answers([{"query": "q", 10**5000: "a"}], ["b"], "F1"), "a number with thousands of digits"),
+        (lambda: evaluate_answers([{"query": "q", 10**5000: "a"}], ["b"], "F1"), "no field .gold_answers."),
     ],
 )
 def test_a_wrong_argument_is_an_error_with_a_sentence(call: Callable[[], object], message: str) -> None:
