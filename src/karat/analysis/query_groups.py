@@ -16,7 +16,7 @@ import numpy as np
 from karat.arguments import as_count
 from karat.documents.ids import all_text, identifier
 from karat.documents.words import separate_cjk_characters
-from karat.errors import KaratError, Parameter, did_you_mean, first_few, list_hint, plural, require, shown
+from karat.errors import KaratError, Parameter, Place, did_you_mean, first_few, list_hint, plural, require, shown
 from karat.judged import Floats, Ints
 from karat.registry.names import format_value
 from karat.sources.texts import FoundTexts, read_texts
@@ -155,7 +155,7 @@ def _plain(value: Any, query: str) -> Value:
         with suppress(OverflowError, ValueError):
             return None if math.isnan(float(value)) else float(value)
     hint = "Values are strings, numbers, booleans or None. Convert other values with str(...)."
-    raise KaratError(f"queries cannot be grouped by {shown(value)}", place=f"query {query}", hint=hint)
+    raise KaratError(f"queries cannot be grouped by {shown(value)}", place=Place("the groups", query=query), hint=hint)
 
 
 def read_bins(bins: Any) -> int | Floats | None:
