@@ -140,6 +140,7 @@ class _Asking:
         self._under_way = self._workers = self._open = self._ended = 0
         self._tasks: SimpleQueue[OpenCall | None] = SimpleQueue()
         self._answered: SimpleQueue[_Answered] = SimpleQueue()
+        self._fault: BaseException | None = None  # of a worker
         self._calls_before = asker.budget.calls
         self._usage = Usage(cost=0.0 if asker.budget.prices else None)
 
@@ -157,10 +158,12 @@ class _Asking:
                     break
                 call, result = self._answered.get()
                 if isinstance(result, BaseException):
-                    raise result
+                    break
                 if call is not None and result is not None:
                     self._under_way -= 1
                     self._end(call, *result)
+            if self._fault is not None:
+                raise self._fault
         finally:
             self._sender.is_stopped.set()
             for _ in range(self._workers):
@@ -199,6 +202,8 @@ class _Asking:
             try:
                 self._answered.put(_Answered(call, self._sender.ask(call)))
             except BaseException as error:  # which ends everything
+                self._fault = self._fault or error
+                self._sender.is_stopped.set()
                 self._answered.put(_Answered(call, error))
 
     def _go_on(self, plan: Plan, outcomes: Sequence[RequestOutcome] | None) -> None:

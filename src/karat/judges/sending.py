@@ -36,6 +36,7 @@ _LONGEST_WAIT = 30.0
 _LONGEST_PAUSE = 600.0  # seconds that a server may ask to wait
 _MOST_ATTEMPTS = 3  # to reach a server that was never reached
 _MOST_UNANSWERED = 20  # requests in a row, all of them repeated
+_SECONDS_BETWEEN_CHECKS = 0.1  # whether everything has stopped
 _GRACE = 1.0  # seconds in which a model can notice the time limit itself
 _NOT_COUNTED = "the model does not say how many tokens it used: they were counted roughly"
 
@@ -82,6 +83,7 @@ class Sender:
         self._notes = notes
         self._hint = hint  # what to do when everything stops
         self._slots = threading.Semaphore(concurrency)  # one for each attempt under way, also if it was given up on
+        self._last_end = 0.0  # of any attempt
         self._resume_at = 0.0  # no request is sent before this time
         self._unanswered = 0
         self._was_reached = False
@@ -110,31 +112,65 @@ class Sender:
         """The reply to a call, however often it has to be sent; None if a limit does not allow that."""
         repeats = count(1)
         while True:
-            while (pause := self._resume_at - self._clock.now()) > 0 and not self.is_stopped.is_set():
-                self._clock.wait(pause, self.is_stopped)
             most = self._budget.charge(
                 most_tokens([*call.texts, json.dumps(call.request.schema)]), call.settings.max_tokens
             )
             if not self._budget.reserve(most, self.is_stopped):
                 return None
-            result = self._attempt(call)
-            self._was_reached |= not isinstance(result, UnreachableError)
-            if isinstance(result, ModelReply):
-                reply = self._counted(result, call.texts)
-                self._budget.settle(most, self._budget.charge(reply.tokens_in or 0, reply.tokens_out or 0))
+            reply, spent = None, self._budget.charge(0, 0)
+            try:
+                if not self._may_send():
+                    return None
+                result = self._attempt(call)
+                self._hold_back(result)  # before those go on who wait for the budget
+                if isinstance(result, ModelReply):
+                    reply = self._counted(result, call.texts)
+                    spent = self._budget.charge(reply.tokens_in or 0, reply.tokens_out or 0)
+                elif isinstance(result, CallError) and result.may_cost:  # the model may have replied unheard
+                    spent = most
+            finally:
+                self._budget.settle(most, spent)
+            if not isinstance(result, UnreachableError):
+                self._was_reached = True
+            if reply is not None:
                 self._unanswered = 0
                 return reply
-            may_cost = isinstance(result, CallError) and result.may_cost  # the model may have replied unheard
-            self._budget.settle(most, most if may_cost else self._budget.charge(0, 0))
-            if not isinstance(result, AskAgainError):
+            if isinstance(result, BaseException) and not isinstance(result, AskAgainError):
                 self._clock.wait(self._wait_after(result, next(repeats)), self.is_stopped)
+
+    def _may_send(self) -> bool:
+        """Wait for the end of a pause and for a slot, which the next attempt takes; False if everything has stopped."""
+        while True:
+            while (pause := self._resume_at - self._clock.now()) > 0 and not self.is_stopped.is_set():
+                self._clock.wait(pause, self.is_stopped)
+            if not self._has_slot():
+                return False
+            if self.is_stopped.is_set() or self._resume_at <= self._clock.now():
+                break
+            self._slots.release()  # another request has got a pause meanwhile
+        if self.is_stopped.is_set():
+            self._slots.release()
+        return not self.is_stopped.is_set()
+
+    def _has_slot(self) -> bool:
+        """Take a slot as soon as there is one; False if everything has stopped. An error if no request ever ends."""
+        started, seconds = time.monotonic(), self._timeout + _GRACE
+        while not self._slots.acquire(timeout=_SECONDS_BETWEEN_CHECKS):
+            if self.is_stopped.is_set():
+                return False
+            if time.monotonic() - max(started, self._last_end) > seconds:
+                what = f"no request has ended for {plural(round(seconds), 'second')}, and no more may be sent at a time"
+                raise KaratError(what, hint=self._hint())
+        return True
+
+    def _hold_back(self, result: object) -> None:
+        """After a reply that says when to go on, send nothing before that time."""
+        if isinstance(result, ServerBusyError) and result.wait:
+            with self._lock:
+                self._resume_at = max(self._resume_at, self._clock.now() + result.wait)
 
     def _attempt(self, call: OpenCall) -> ModelReply | BaseException:
         """Send a request once, in a thread that can be given up on: what the model returns or raises."""
-        seconds = self._timeout + _GRACE
-        if not self._slots.acquire(timeout=seconds):
-            what = f"no request has ended for {plural(round(seconds), 'second')}, and no more may be sent at a time"
-            raise KaratError(what, hint=self._hint())
         results: SimpleQueue[ModelReply | BaseException] = SimpleQueue()
 
         def ask() -> None:
@@ -146,13 +182,14 @@ class Sender:
                 BaseException
             ) as error:  # also SystemExit in a function of the user, which would end this thread only
                 result = error
+            self._last_end = time.monotonic()
             self._slots.release()
             results.put(result)
 
         messages, settings = call.messages, call.settings
         threading.Thread(target=ask, daemon=True, name="karat-request").start()
         try:
-            return results.get(timeout=seconds)
+            return results.get(timeout=self._timeout + _GRACE)
         except Empty:
             return LateReplyError(self._timeout)
 
@@ -168,7 +205,6 @@ class Sender:
         if not error.again:
             raise error
         with self._lock:
-            self._resume_at = max(self._resume_at, self._clock.now() + pause if pause else 0.0)
             if repeats >= _MOST_ATTEMPTS and not self._was_reached:
                 raise KaratError(str(error), hint="Check that it is running, and its address.")
             if repeats > MOST_REPEATS:
