@@ -163,7 +163,7 @@ def test_slices_need_groups(systems: SystemScores) -> None:
 
 def test_too_many_pairs_are_an_error_that_says_how_to_choose_one(systems: SystemScores) -> None:
     many = SystemScores({f"s{n}": systems["bm25"] for n in range(8)})
-    with pytest.raises(KaratError, match=r"shows at most 6 pairs of systems, not 7\. Pass system="):
+    with pytest.raises(KaratError, match=r"shows at most 6 pairs of systems, not 7\. Choose system and baseline"):
         many.plot("differences")
     assert {row["pair"] for row in records(many.plot("differences", system="s3", baseline="s5"))} == {"s3 − s5"}
 

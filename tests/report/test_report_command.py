@@ -167,7 +167,7 @@ def test_a_configured_report_that_cannot_be_written_is_an_error(name: str, error
         (("evaluate", "truth.json", "run.json", "--report", "truth.json"), "the output file is also an input"),
         (
             ("evaluate", "truth.json", "run.json", "--report", "report.html", "--rel", "nan"),
-            "--rel nan is not a number. Write a grade, for example --rel 2.",
+            "--rel nan is not a number. Pass a grade, for example --rel 2.",
         ),
     ],
 )

@@ -228,3 +228,11 @@ def test_a_folder_of_parts_is_one_table(tmp_path: Path) -> None:
         convert({f"q{at}": {"d": at}}, tmp_path / "parts" / f"{at}.parquet", kind="run")
     convert(tmp_path / "parts", tmp_path / "run.csv")
     assert (tmp_path / "run.csv").read_text() == "query,doc,score\nq1,d,1\nq2,d,2\n"
+
+
+@pytest.mark.parametrize("field", ["retrieved", "truth"])
+def test_records_with_documents_and_answers_are_results_even_if_a_field_is_missing(field: str, tmp_path: Path) -> None:
+    record = {"query": "q1", field: ["d1"], "answer": "gold"}
+    (tmp_path / "in.jsonl").write_text(json.dumps(record))
+    assert convert(tmp_path / "in.jsonl", tmp_path / "out.json").kind == "results"
+    assert json.loads((tmp_path / "out.json").read_text()) == [record]

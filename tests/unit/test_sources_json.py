@@ -318,3 +318,14 @@ def test_the_lz4_files_of_ranx_are_an_error_that_says_what_to_save(write: Write)
     error = str(error_of(evaluate, TRUTH, write(RANX["run.lz4"], "run.lz4"), MEASURES))
     assert "as ranx saves runs" in error
     assert "run.json" in error
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"query": "q1", "doc": ["d2", "d1"], "score": [1, 2]},
+        {"query": "q1", "document": {"id": "d1"}, "score": 1},
+    ],
+)
+def test_a_list_in_the_field_of_one_document_is_an_error_because_its_scores_would_be_lost(record: Any) -> None:
+    assert "is not an id" in str(error_of(evaluate, TRUTH, [record], MEASURES))

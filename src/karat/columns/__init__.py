@@ -7,7 +7,7 @@ names (`spellings`). What was guessed is told in a note, and whatever is missing
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
 
@@ -119,7 +119,8 @@ def choose(
                 guesses.append(Guess(role.name, fitting[0], tuple(fitting[1:])))
     missing = [role.name for role in roles if role.name not in columns and (role.required or role.name in wanted)]
     if missing:
-        raise missing_columns([wanted.get(role, role) for role in missing], names, place, noun, hint(missing))
+        lacking = [wanted.get(role, role) for role in missing]
+        raise missing_columns(lacking, names, place, noun, hint(missing), columns.values())
     check_unique(columns.values(), names, place, noun)
     return Choice(columns, tuple(guesses), noun)
 
@@ -171,12 +172,20 @@ def check_unique(read: Iterable[str], names: Iterable[str], place: Place | str, 
 
 
 def missing_columns(
-    wanted: Sequence[str], names: Sequence[str], place: Place | str, noun: Noun = "column", hint: Message = ""
+    wanted: Sequence[str],
+    names: Sequence[str],
+    place: Place | str,
+    noun: Noun = "column",
+    hint: Message = "",
+    used: Collection[str] = (),
 ) -> KaratError:
-    """The error for columns or fields that are not there: it lists those that are, and suggests similar ones."""
+    """The error for columns or fields that are not there: it lists those that are, and suggests similar ones.
+
+    Those that are `used` for something else are not suggested.
+    """
     nouns = noun if len(wanted) == 1 else f"{noun}s"
     what = f"no {nouns} {enumeration([*map(shown, wanted)], 'and')}; the {noun}s are {listed(names)}"
-    near = " ".join(filter(None, (did_you_mean(name, names) for name in wanted)))
+    near = " ".join(filter(None, (did_you_mean(name, [each for each in names if each not in used]) for name in wanted)))
     return KaratError(what, place=place, hint=[f"{near} ", *([hint] if isinstance(hint, str) else hint)])
 
 

@@ -74,8 +74,15 @@ def columns_to_read(
 def lists_to_read(
     record: Mapping[str, object], number: Literal["grade", "score"], given: Mapping[str, str] | None
 ) -> ReadColumns | None:
-    """The fields of the query and of a list of its documents; None if a record has no such list."""
-    lists = [name for name, value in record.items() if isinstance(value, list | Mapping)]
+    """The fields of the query and of a list of its documents; None if a record has no such list.
+
+    A field that is called as that of one document, beside its grade or score, contains no list unless it is given.
+    """
+    lists = [
+        name
+        for name, value in record.items()
+        if isinstance(value, list | Mapping) and (name == (given or {}).get("doc") or not is_spelling(name, "doc"))
+    ]
     return columns_with_lists([*record], lists, number, given, "field") if lists else None
 
 

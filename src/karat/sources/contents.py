@@ -36,8 +36,9 @@ Content = Literal["documents", "results", "scores", "documents or scores", "verd
 
 _INCOMPLETE = "incomplete results"  # only one field of two
 _EVALUATED = ("scores", "verdicts", "results", _INCOMPLETE, "documents")
-_CONVERTED = ("run", "truth", "answers", "results", _INCOMPLETE, "texts")
-_NOT_TEXTS = ("run", "truth", "results")
+_PART = "part of results"
+_CONVERTED = ("run", "truth", "answers", "results", _PART, "texts")
+_NOT_TEXTS = ("run", "truth", "results", _PART)
 
 _SAVED = ({"name", "means"}, {"means", "queries"}, {"runs"})  # keys of the JSON that karat writes
 _VERDICT_RECORDS = ("file", "item", "verdict", "task", "call")
@@ -127,6 +128,7 @@ _RULES: tuple[tuple[str, Callable[[_Facts], object]], ...] = (
     ("scores", lambda facts: METADATA in facts.sample.metadata),
     ("verdicts", lambda facts: facts.has_verdicts),
     ("results", lambda facts: are_results(facts.by_field)),
+    (_PART, lambda facts: facts.names & {"truth", "retrieved"} and not facts.has_pairs),
     ("truth", lambda facts: facts.has_pairs and facts.has_grades and not facts.has_scores),
     ("run", lambda facts: facts.has_pairs and facts.has_scores and not (facts.has_grades or facts.is_beir)),
     ("documents", lambda facts: facts.has_documents),
@@ -262,7 +264,7 @@ def _guess(found: Sample, among: Collection[str], fields: Mapping[str, str] | No
     """The first of the rules that holds, of those about what comes into question; None if none holds."""
     facts = _Facts(found, fields or {})
     kind = next((kind for kind, holds in _RULES if kind in among and holds(facts)), None)
-    return "results" if kind == _INCOMPLETE else kind
+    return "results" if kind in (_INCOMPLETE, _PART) else kind
 
 
 def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:

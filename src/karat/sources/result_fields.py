@@ -170,7 +170,7 @@ def missing_fields_error(
     wanted = [names[field] for field in missing]
     if len(missing) == 1 and wanted[0] in texts:
         return KaratError(f"the field {shown(wanted[0])} is null on every line", place=place, hint=hint)
-    return missing_columns(wanted, texts, place, "field", hint)
+    return missing_columns(wanted, texts, place, "field", hint, names.values())
 
 
 def _maps_queries_to_documents(record: Record) -> bool:
