@@ -437,3 +437,39 @@ def test_a_note_about_failures_has_a_limit_in_memory(monkeypatch: pytest.MonkeyP
         "7 calls failed, 4 of them with this error: another error. With --retry-failed (in Python retry_failed=True),"
         " they are made again"
     ]
+
+
+def test_a_call_that_waits_for_the_budget_also_waits_for_the_end_of_a_pause() -> None:
+    sent: list[float] = []
+
+    def rule(number: int, *_: Any) -> Any:
+        sent.append(time.monotonic())
+        if not number:
+            time.sleep(0.2)  # so that the other call waits for the budget
+        return GOOD if number else ServerBusyError("status 429", 0.5)
+
+    budget = CallBudget(max_tokens=SETTINGS.max_tokens + 400)  # enough for one call at a time
+    with Journal() as journal:
+        asker = Asker(ScriptedModel(rule), SETTINGS, journal, concurrency=2, budget=budget, timeout=5)
+        carry_out(plans(2, []), asker)
+    assert len(sent) == 3
+    assert sent[1] - sent[0] > 0.6
+
+
+def test_a_run_in_which_requests_end_is_not_given_up_because_others_hang() -> None:
+    hang = threading.Event()
+
+    def rule(number: int, *_: Any) -> Any:
+        if number < 2:
+            hang.wait(20)
+        time.sleep(0.4)
+        return GOOD
+
+    outcomes: list[Any] = []
+    with Journal() as journal:
+        asker = Asker(ScriptedModel(rule), SETTINGS, journal, concurrency=3, budget=CallBudget(), timeout=0.5)
+        try:
+            carry_out(plans(8, outcomes), asker)
+        finally:
+            hang.set()
+    assert len(outcomes) == 8
