@@ -54,8 +54,8 @@ def test_an_error_on_spark_is_one_line_and_status_2(folder: Path, spark: SparkSe
     done = run_here(folder, "evaluate", folder / "truth.parquet", run, "--engine", "spark", "--ties", "input")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f'karat: {run}: the rows of a table on Spark have no order, which ties="input" needs.'
-        " Name a column that gives the order: order= (--order). Or use another value of ties.\n"
+        f"karat: {run}: the rows of a table on Spark have no order, which --ties input needs."
+        " Name a column that gives the order with --order, or use another value of --ties.\n"
     )
 
 
