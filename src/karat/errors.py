@@ -64,7 +64,7 @@ class Place(NamedTuple):
 
 def as_place(place: Place | str) -> Place:
     """A place; a text is the name of a file or an argument."""
-    return Place(place) if isinstance(place, str) else place
+    return place if isinstance(place, Place) else Place(place if isinstance(place, str) else shown(place))
 
 
 def _listed(values: object) -> str:
@@ -144,8 +144,8 @@ class KaratError(ValueError):
 
     def with_places(self, change: Callable[[Place], Place]) -> Self:
         """The same error with all its places changed, that of the error and those in its words."""
-        what, hint = ([change(each) if isinstance(each, Place) else each for each in parts] for parts in
-                      (self.parts, self.hint_parts))  # fmt: skip
+        words = self.parts, self.hint_parts
+        what, hint = ([change(each) if isinstance(each, Place) else each for each in parts] for parts in words)
         return self.but(what=what, place=self.place and change(self.place), hint=hint)
 
     def add_hint(self, hint: Message) -> None:
@@ -168,9 +168,9 @@ class KaratError(ValueError):
 
 
 def _parts(message: Message | None) -> tuple[MessagePart, ...]:
-    if message is None or isinstance(message, str | Parameter | Place):  # a tuple itself
-        return () if message is None else (message,)
-    return tuple(message)
+    is_one = not isinstance(message, list | tuple) or isinstance(message, Parameter | Place)  # tuples themselves
+    parts = () if message is None else (message,) if is_one else message
+    return tuple(each if isinstance(each, str | Parameter | Place) else shown(each) for each in parts)
 
 
 def _unpickled(kind: type[KaratError], args: tuple[object, ...], attributes: dict[str, object]) -> KaratError:
@@ -214,7 +214,7 @@ def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:
     if len(name) > _LONGEST_TYPO:
         return []
     for candidate in known:
-        if candidate != name and len(candidate) <= _LONGEST_TYPO:
+        if isinstance(candidate, str) and candidate != name and len(candidate) <= _LONGEST_TYPO:
             by_folded.setdefault(candidate.casefold(), candidate)
     close = get_close_matches(name.casefold(), by_folded, n=n, cutoff=0.6)
     return [by_folded[folded] for folded in close]

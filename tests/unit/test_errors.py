@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
@@ -76,3 +77,9 @@ def test_places_in_words_and_of_the_error_are_changed_together() -> None:
     error = KaratError(["also in ", Place("a", row=1)], place=Place("a", row=2), hint=["See ", Place("a", row=3), "."])
     changed = error.with_places(lambda place: place._replace(row=None, query=f"q{place.row}"))
     assert str(changed) == "a, query q2: also in a, query q1. See a, query q3."
+
+
+@pytest.mark.parametrize("value", [5e-324, -(10**5000), b"x", [10**5000], object(), {"a": 1}], ids=range(6))
+def test_an_error_can_be_printed_whatever_it_is_created_with(value: Any) -> None:
+    for error in (KaratError(value), KaratError("what", place=value), KaratError("what", hint=value)):
+        assert str(error)
