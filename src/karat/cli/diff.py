@@ -30,14 +30,7 @@ from karat.cli.parser import OUTPUT, Command
     metavar="QUERY",
     help="Show one query in full: every document that moved, and both result lists.",
 )
-@opt.option(
-    "-n",
-    group=OUTPUT,
-    default=10,
-    metavar="N",
-    show_default=True,
-    help="Number of queries to show; 0 shows all that changed.",
-)
+@opt.number_shown("queries to show; 0 shows all that changed")
 @opt.option("--losses", group=OUTPUT, is_flag=True, help="Show only queries that got worse.")
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.digits

@@ -141,6 +141,11 @@ safe_csv = option(
 )
 
 
+def number_shown(of_what: str) -> Callable[[Function], Function]:
+    """The option `-n`: how many lines of a long list are printed."""
+    return option("-n", group=OUTPUT, default=10, metavar="N", show_default=True, help=f"Number of {of_what}.")
+
+
 def plot_options(default: str) -> Callable[[Function], Function]:
     """`--plot FILE` and `--plot-kind KIND`."""
     help = "Write a plot to a file: .svg, .png, .pdf, or .json for Vega-Lite."  # noqa: A001

@@ -48,14 +48,7 @@ def command(context: click.Context) -> None:
 @command.command(_SUMMARY, cls=Command, example="karat verdicts verdicts.jsonl")
 @opt.file_argument("files", "FILE...", "Verdict files.", several=True, required=True)
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
-@opt.option(
-    "-n",
-    group=OUTPUT,
-    default=10,
-    metavar="N",
-    show_default=True,
-    help="Number of disagreements to show; 0 shows all of them.",
-)
+@opt.number_shown("disagreements to show; 0 shows all of them")
 @opt.file_option(
     "--export",
     kind=FileToWrite(),

@@ -25,6 +25,7 @@ from karat.sources.pair_checks import PairRules, checked_pairs, id_text, valid_i
 
 _TRUTH_HINT = "Ground truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
 _RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
+_SEVERAL_RUNS = "Evaluate several runs with evaluate_runs."
 
 
 def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
@@ -102,7 +103,7 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str, *, finite:
             numeric = numeric or _has_numeric_ids(documents, key)
             listed[query] = key.of_retrieved(documents, place)
             originals.append(documents)
-    read = _read_pairs(scored, PairRules("score", "Every document needs a score.", finite), name)
+    read = _read_pairs(scored, PairRules("score", "Every document needs a score.", finite, _SEVERAL_RUNS), name)
     parts: list[Batch] = []
     if scored:
         parts.append(ScoredMappings(list(read.docs), list(read.docs.values()), read.numbers, read.offsets))

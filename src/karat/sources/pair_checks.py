@@ -26,7 +26,6 @@ LONGEST_ID = LONGEST_LINE  # bytes
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 _EVERY_PAIR = "Every pair needs the ids of a query and of a document."
 _DECIMAL_POINT = "Write numbers with a decimal point, and without separators of thousands: 1234.5."
-_SEVERAL_RUNS = "Evaluate several runs with evaluate_runs."
 _NOT_RANKS: Message = ["If these are scores, use ", Parameter("run_columns", {"score": "NAME"}), "."]
 
 
@@ -38,6 +37,8 @@ class PairRules(NamedTuple):
     """what to do about a number that is missing, or is none"""
     finite: bool = False
     """whether scores must be finite, as grades must be: in JSON, an infinite number is one that is beyond doubles"""
+    hint_on_mapping: str = ""
+    """what to do about a mapping in the place of a number"""
     encoded: bool = False
     """whether ids are decoded bytes, in which lone surrogates stand for bytes that are not UTF-8"""
 
@@ -120,7 +121,7 @@ def valid_ids(ids: Collection[Any]) -> Sequence[str] | None:
         except ValueError:  # a number with thousands of digits
             return None
         joined = "".join(texts)
-    if "" in texts or not (joined.isascii() or _is_unicode(joined)):
+    if "" in texts or not (joined.isascii() or is_unicode(joined)):
         return None
     # A character takes up to four bytes.
     is_short = 4 * len(joined) <= LONGEST_ID or 4 * max(map(len, texts)) <= LONGEST_ID
@@ -173,7 +174,7 @@ def id_text(value: Any, kind: IdKind | None = None, *, encoded: bool = False) ->
     text = identifier(int(value) if is_decimal and is_whole(value) else value, "")
     if not text:
         raise KaratError(f"{noun} is empty", hint=_EVERY_PAIR)
-    if not _is_unicode(text):
+    if not is_unicode(text):
         if encoded:
             data = text.encode("utf-8", "surrogateescape")
             raise KaratError(f"{shown(data)} is not UTF-8", hint="Save the file as UTF-8.")
@@ -236,13 +237,13 @@ def _is_finite(value: Any, number: float) -> bool:
 
 
 def _hint_on_number(value: Any, rules: PairRules) -> Message:
-    if isinstance(value, Mapping):
-        return _SEVERAL_RUNS
+    if isinstance(value, Mapping) and rules.hint_on_mapping:
+        return rules.hint_on_mapping
     digits = "".join(each for each in value if each not in ",. '") if isinstance(value, str) else ""
     return _DECIMAL_POINT if digits.isdecimal() and digits != value else rules.hint
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
     """Whether a text can be encoded: one with a lone surrogate cannot, so no file or table can contain it."""
     try:
         text.encode()

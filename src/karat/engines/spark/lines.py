@@ -19,6 +19,7 @@ from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError, Message, Place, shown
 from karat.files.delimited_text import parsed_rows, row_error
 from karat.files.input_file import Block, InputFile
+from karat.sources.pair_checks import is_unicode
 from karat.sources.records import field_value, objects_from_json_lines
 from karat.sources.tables import Columns
 
@@ -169,7 +170,7 @@ def with_queries(block: BlockOfLines, records: Records, query: str) -> pa.Record
 def names_with_values(block: BlockOfLines, records: Records) -> pa.RecordBatch:
     """The names of fields that have a value in any of the records."""
     names = {name for record, _ in records(block) for name, value in record.items() if value is not None}
-    return pa.RecordBatch.from_pylist([{"name": name} for name in sorted(filter(_is_unicode, names))], NAMES)
+    return pa.RecordBatch.from_pylist([{"name": name} for name in sorted(filter(is_unicode, names))], NAMES)
 
 
 def _id(value: object) -> str | None:
@@ -178,13 +179,4 @@ def _id(value: object) -> str | None:
         text = None if value is None else identifier(value, "")
     except KaratError:
         return None
-    return text if text is not None and _is_unicode(text) else None
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether a text has no lone surrogate, which Arrow could not hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text if text is not None and is_unicode(text) else None
