@@ -24,7 +24,7 @@ def prepared(library: str, kind: str, size: Size) -> Callable[[], Means]:
     if kind == "json":
         path = run_in_json(size)
         return (lambda: loaded_run(path)) if library == "python" else karat_run(path)
-    importlib.import_module("karat.sources.answers")
+    importlib.import_module("karat.reading.records.answers")
     importlib.import_module("orjson")
     paths = answers_in_lines(size)
     return lambda: read_answers(*([*map(records, paths)] if library == "python" else map(str, paths)))
@@ -37,7 +37,7 @@ def loaded_run(path: Path) -> Means:
 
 
 def karat_run(path: Path) -> Callable[[], Means]:
-    sources = importlib.import_module("karat.sources")
+    sources = importlib.import_module("karat.reading.pairs")
     importlib.import_module("orjson")
     truth = sources.read_truth({"q": {"d": 1}})
 
@@ -49,7 +49,7 @@ def karat_run(path: Path) -> Callable[[], Means]:
 
 
 def read_answers(gold: Any, predicted: Any) -> Means:
-    answers = importlib.import_module("karat.sources.answers")
+    answers = importlib.import_module("karat.reading.records.answers")
     golds = answers.read_gold_answers(gold)
     return {"answers": len(golds) + len(answers.read_predicted_answers(predicted, golds))}
 

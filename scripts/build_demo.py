@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rebuild the runs and the results of the demo data set in ``src/karat/demo``.
+"""Rebuild the runs and the results of the demo data set in ``src/karat/cli/demo_data``.
 
 Three retrieval systems answer the questions of ``questions.jsonl`` from the passages of ``corpus.jsonl``:
 
@@ -35,7 +35,7 @@ from typing import Any
 
 from up_to_date import main
 
-DEMO = Path(__file__).resolve().parent.parent / "src" / "karat" / "demo"
+DEMO = Path(__file__).resolve().parent.parent / "src" / "karat" / "cli" / "demo_data"
 DEPTH = 30  # passages returned per question
 FEEDBACK_PASSAGES = 5  # RM3: the number of passages used as feedback
 FEEDBACK_TERMS = 10  # the number of terms taken from them

@@ -17,7 +17,8 @@ from pathlib import Path
 from svg import text
 from up_to_date import main
 
-from karat import Comparison, compare, demo, evaluate_runs
+from karat import Comparison, compare, evaluate_runs
+from karat.cli import demo_data as demo
 from karat.comparison import ComparisonRow
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "paired-differences.svg"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from up_to_date import main
 
-from karat.judges.prompts import NAMES, Prompt, load_prompts
+from karat.grounding.judges.prompts import NAMES, Prompt, load_prompts
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "prompts.md"
 INTRODUCTION = """\

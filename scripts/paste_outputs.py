@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the examples of README.md and docs/*.md and paste what they print below them.
 
-- All examples of a page run in one copy of the demo data (``src/karat/demo``), with a link to ``docs`` in it.
+- All examples of a page run in one copy of the demo data (``src/karat/cli/demo_data``), with a link to ``docs`` in it.
 - The output of a ``python`` block goes into the ``text`` block right below it, if there is one.
 - The output of each ``$ command`` of a ``console`` block replaces the lines below the command.
 - A block whose first line is ``'''toml karat.toml`` (with backticks) is written to that file in the copy.
@@ -29,14 +29,14 @@ from pathlib import Path
 from up_to_date import main
 
 ROOT = Path(__file__).resolve().parent.parent
-DEMO = ROOT / "src" / "karat" / "demo"
+DEMO = ROOT / "src" / "karat" / "cli" / "demo_data"
 PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
 NOT_RUN = "not-run"
 ON_SPARK = "spark"
 BLOCK = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```\n(?:(\n```text\n).*?^```\n)?", re.DOTALL | re.MULTILINE)
 CHANGE_OUTPUT = ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS")
 """Environment variables that would change what karat prints."""
-SHOWN_FOLDER = "site-packages/karat/demo"
+SHOWN_FOLDER = "site-packages/karat/cli/demo_data"
 
 Shell = Callable[[str, Path], subprocess.CompletedProcess[str]]
 """Runs a command line in a folder, with standard error in the output."""

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from karat.files import input_file
-from karat.sources import tables
+from karat.reading.bytes import input_file
+from karat.reading.pairs import tables
 
 
 @contextmanager

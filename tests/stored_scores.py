@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from karat import Scores
-from karat.files.part_files import DESCRIPTION
+from karat.reading.bytes.part_files import DESCRIPTION
 from karat.scores import StoredScores
 from karat.scores.stored_scores import digest_column
 from karat.scores.totals import Totals

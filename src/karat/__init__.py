@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from karat.components.component import component
     from karat.components.pipeline import Pipeline
     from karat.components.serialization import default_from_dict, default_to_dict
-    from karat.conversion import Converted, convert
+    from karat.data.verdicts import Verdicts
     from karat.documents.document import Document
     from karat.errors import KaratError
     from karat.evaluation import (
@@ -28,42 +28,47 @@ if TYPE_CHECKING:
         evaluate_verdicts,
     )
     from karat.evaluation.label_agreement import label_agreement
-    from karat.judges.judge import estimate_judging, judge
-    from karat.judges.judging import Judging
+    from karat.grounding.judges.judge import estimate_judging, judge
+    from karat.grounding.judges.judging import Judging
+    from karat.grounding.labels.selection import load_verdicts
     from karat.measures import Measure, definitions, parse, register
+    from karat.reading.conversion import Converted, convert
     from karat.scores import Finding, Scores, SystemScores
-    from karat.verdicts import Verdicts
 
 _HOMES = {
     "Comparison": "karat.comparison",
-    "Converted": "karat.conversion",
+    "Converted": "karat.reading.conversion",
     "Document": "karat.documents.document",
     "EvaluationRunResult": "karat.evaluation",
     "Finding": "karat.scores",
-    "Judging": "karat.judges.judging",
+    "Judging": "karat.grounding.judges.judging",
     "KaratError": "karat.errors",
     "Measure": "karat.measures",
     "Pipeline": "karat.components.pipeline",
     "Scores": "karat.scores",
     "SystemScores": "karat.scores",
-    "Verdicts": "karat.verdicts",
+    "Verdicts": "karat.data.verdicts",
     "compare": "karat.comparison",
     "component": "karat.components.component",
-    "convert": "karat.conversion",
+    "convert": "karat.reading.conversion",
     "default_from_dict": "karat.components.serialization",
     "default_to_dict": "karat.components.serialization",
     "definitions": "karat.measures",
-    "estimate_judging": "karat.judges.judge",
+    "estimate_judging": "karat.grounding.judges.judge",
     "evaluate": "karat.evaluation",
     "evaluate_answers": "karat.evaluation",
     "evaluate_results": "karat.evaluation",
     "evaluate_runs": "karat.evaluation",
     "evaluate_verdicts": "karat.evaluation",
-    "judge": "karat.judges.judge",
+    "judge": "karat.grounding.judges.judge",
     "label_agreement": "karat.evaluation.label_agreement",
+    "load_verdicts": "karat.grounding.labels.selection",
     "parse": "karat.measures",
     "register": "karat.measures",
 }
+
+_MODULES = {"answers": "karat.measures.answers", "demo": "karat.cli.demo_data", "measures": "karat.measures"}
+"""modules that are also attributes: `from karat import demo`"""
 
 __all__ = [
     "Comparison",
@@ -93,6 +98,7 @@ __all__ = [
     "evaluate_verdicts",
     "judge",
     "label_agreement",
+    "load_verdicts",
     "parse",
     "register",
 ]
@@ -102,8 +108,8 @@ def __getattr__(name: str) -> object:
     """Load a public name when it is first used: `import karat` itself loads nothing."""
     from importlib import import_module
 
-    if name in ("answers", "demo", "measures"):
-        return import_module(f"karat.{name}")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

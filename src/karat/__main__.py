@@ -57,7 +57,7 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
     for module, finish in (
         ("karat.output.files", "remove_drafts"),
         ("karat.output.progress", "remove_bar"),
-        ("karat.judges.journal", "print_what_is_kept"),
+        ("karat.grounding.judges.journal", "print_what_is_kept"),
     ):
         # While it is still being imported, there is nothing to do.
         getattr(sys.modules.get(module), finish, lambda: None)()

@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, get_args
 
-from karat.arguments import as_count, as_number, check_switch
 from karat.errors import KaratError, Message, Parameter, did_you_mean
-
-if TYPE_CHECKING:
-    from karat.matching.matchers import Match
+from karat.errors.arguments import as_count, as_number, check_switch
 
 Ties = Literal["trec", "input", "best", "worst"]
 Missing = Literal["zero", "skip"]
@@ -62,10 +59,9 @@ class Option:
     metavar: str = ""
 
 
-class EvaluationOptions(TypedDict, total=False):
-    """How a run is evaluated: keyword arguments of `evaluate`. `EVALUATION_OPTIONS` lists their defaults and help."""
+class RankingOptions(TypedDict, total=False):
+    """How a run is ranked and judged. `EVALUATION_OPTIONS` lists these and `match`, with their defaults and help."""
 
-    match: Match
     missing: Missing
     ties: Ties
     duplicates: Duplicates

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from karat.arguments import as_count, is_list_like
 from karat.errors import KaratError, plural, shown
+from karat.errors.arguments import as_count, is_list_like
 from karat.evaluation.lists import match_documents, warnings
 from karat.matching.containment import ContainmentComparer, is_chunk_from_original
 from karat.matching.matchers import Chunk, Match, Matcher, matcher_of
 from karat.measures import parse
+from karat.reading.pairs.list_checks import DocumentLists, check_document_lists
 from karat.scores import Scores
-from karat.sources.list_checks import DocumentLists, check_document_lists
 
 __all__ = ["RetrievalNDCGAny", "RetrievalRecall", "RetrievalRecallAll", "is_chunk_from_original"]
 

@@ -6,14 +6,14 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
+from karat.comparison.gate.outcomes import Gate
 from karat.errors import KaratError, Message, Parameter, require
-from karat.files.file_objects import FileSource
-from karat.gating.outcomes import Gate
 from karat.options import GateOptions
+from karat.reading.bytes.file_objects import FileSource
 from karat.scores import Scores, StoredScores
 
 if TYPE_CHECKING:
-    from karat.gating.rules import Limits, Rule
+    from karat.comparison.gate.rules import Limits, Rule
 
 __all__ = ["assert_scores"]
 
@@ -36,14 +36,14 @@ def assert_scores(
     - `non_inferior`: the drops that would matter. The test fails unless there is evidence that a drop is smaller.
     - `config`: a karat.toml or pyproject.toml with more rules and options; arguments override it.
     - `significant`, `test`, `correction`, `level`, `common_queries`, `force`, `lower_is_better`, `unknown`: as in
-      `karat.gating.gate`.
+      `karat.comparison.gate.gate`.
 
     >>> import karat
     >>> scores = karat.evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"])
     >>> assert_scores(scores, min={"RR": 0.5}).passed
     True
     """
-    from karat.gating.rules import rules_from_limits
+    from karat.comparison.gate.rules import rules_from_limits
 
     __tracebackhide__ = True
     try:
@@ -63,9 +63,9 @@ def _gate(
     config: str | os.PathLike[str] | None,
     options: GateOptions,
 ) -> Gate:
-    from karat.gating.config import read_config
-    from karat.gating.gate import gate
-    from karat.gating.rules import merge_rules, need_baseline, with_relevance_threshold
+    from karat.comparison.gate.config import read_config
+    from karat.comparison.gate.gate import gate
+    from karat.comparison.gate.rules import merge_rules, need_baseline, with_relevance_threshold
 
     origin = ""
     if config is not None:

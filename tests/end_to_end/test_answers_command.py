@@ -25,7 +25,8 @@ from typing import Any
 
 import pytest
 
-from karat import Scores, SystemScores, demo, evaluate_answers, evaluate_results
+from karat import Scores, SystemScores, evaluate_answers, evaluate_results
+from karat.cli import demo_data as demo
 from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
 from tests.end_to_end.in_process import Done, plain_environment, run_here
 

@@ -15,7 +15,8 @@ from unittest.mock import patch
 
 import pytest
 
-from karat import Comparison, Scores, compare, demo, evaluate, evaluate_results
+from karat import Comparison, Scores, compare, evaluate, evaluate_results
+from karat.cli import demo_data as demo
 from tests.end_to_end.in_process import run_here
 
 KARAT = Path(sys.executable).with_name("karat")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from karat import demo
+from karat.cli import demo_data as demo
 from tests.end_to_end.in_process import run_here
 
 RUN = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 0.1 bm25\nq2 Q0 d1 1 1e-07 bm25\n"

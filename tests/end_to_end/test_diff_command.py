@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from karat import Scores, compare, demo, evaluate, evaluate_runs
+from karat import Scores, compare, evaluate, evaluate_runs
+from karat.cli import demo_data as demo
 from tests.end_to_end.in_process import run_here
 
 KARAT = Path(sys.executable).with_name("karat")

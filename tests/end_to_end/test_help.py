@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from karat import demo
+from karat.cli import demo_data as demo
 from karat.cli import program
 from karat.cli.parser import GROUPS, OUTPUT, Command
 from tests.end_to_end.in_process import printed, run_here

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from karat import demo, evaluate_verdicts
-from karat.judges.prompts import load_prompts
+from karat import evaluate_verdicts
+from karat.cli import demo_data as demo
+from karat.grounding.judges.prompts import load_prompts
 from tests.end_to_end.in_process import good, mistake, printed, run_here
 from tests.llm_server import LLMServer, Sent
 from tests.unit.judges.toy_judge import toy_reply

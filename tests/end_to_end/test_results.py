@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from karat import KaratError, Scores, demo, evaluate, evaluate_results
+from karat import KaratError, Scores, evaluate, evaluate_results
+from karat.cli import demo_data as demo
 from tests.end_to_end.in_process import good, mistake, run_here
 
 KARAT = Path(sys.executable).with_name("karat")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from karat import Scores, SystemScores, demo
+from karat import Scores, SystemScores
+from karat.cli import demo_data as demo
 from tests.end_to_end.in_process import Done, printed, refused, run_here
 
 Karat = Callable[..., Done]

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from karat import demo, evaluate_runs
-from karat.files.part_files import DESCRIPTION
+from karat import evaluate_runs
+from karat.cli import demo_data as demo
+from karat.reading.bytes.part_files import DESCRIPTION
 from tests.end_to_end.in_process import Done, printed, refused, run_here
 from tests.stored_scores import store
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from karat import KaratError, Scores, SystemScores, compare, evaluate_runs
-from karat.gating.gate import gate
-from karat.gating.rules import rules_from_limits
+from karat.comparison.gate.gate import gate
+from karat.comparison.gate.rules import rules_from_limits
 from karat.testing import assert_scores
 from tests.end_to_end.in_process import Done, printed, refused, run_here
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from karat import demo
+from karat.cli import demo_data as demo
 
 TRUTH, (ONE, TWO, *_) = str(demo.TRUTH), map(str, demo.runs().values())
 RESULTS = str(demo.RESULTS)
@@ -21,9 +21,10 @@ EVALUATION = {*COMMAND_LINE, "numpy"}
 # Modules that are slow to import, or belong to a feature that few calls use; third-party packages are watched anyway.
 SLOW = {
     "concurrent.futures", "hashlib", "karat.analysis.bounds", "karat.analysis.diff", "karat.analysis.explain",
-    "karat.analysis.slices", "karat.answers.models", "karat.comparison", "karat.components", "karat.evaluation",
-    "karat.evaluation.eval_run_result", "karat.gating", "karat.sources.delimited_blocks", "karat.sources.spans",
-    "karat.sources.trec_blocks", "logging", "numpy.ma", "numpy.random", "statistics",
+    "karat.analysis.slices", "karat.measures.answers.models", "karat.comparison", "karat.comparison.gate",
+    "karat.components", "karat.evaluation", "karat.evaluation.eval_run_result", "karat.reading.pairs.delimited_blocks",
+    "karat.reading.pairs.trec_blocks", "karat.reading.records.spans",
+    "logging", "numpy.ma", "numpy.random", "statistics",
 }  # fmt: skip
 EVALUATING = {*EVALUATION, "karat.evaluation"}
 # Scores are compared only if they have the same digests of the ground truth.
@@ -41,14 +42,14 @@ MAY_LOAD = {
     ("evaluate", TRUTH, ONE, "--ci"): EVALUATING | RESAMPLING,
     ("compare", TRUTH, ONE, TWO): COMPARING | RESAMPLING,
     ("diff", TRUTH, ONE, TWO): {*COMPARING, "karat.analysis.diff", "karat.analysis.explain"},
-    ("gate", TRUTH, ONE, "--min", "nDCG@10=0.1"): {*COMPARING, "karat.gating"},
+    ("gate", TRUTH, ONE, "--min", "nDCG@10=0.1"): {*COMPARING, "karat.comparison.gate"},
     ("convert", ONE, os.devnull, "--output-format", "csv"): {
         *EVALUATION,
         *ARROW,
         "hashlib",
-        "karat.sources.trec_blocks",
+        "karat.reading.pairs.trec_blocks",
     },
-    ("gate", TRUTH, TWO, *BASELINE): COMPARING | RESAMPLING | {"karat.gating"},
+    ("gate", TRUTH, TWO, *BASELINE): COMPARING | RESAMPLING | {"karat.comparison.gate"},
 }
 
 

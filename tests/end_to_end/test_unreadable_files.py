@@ -52,7 +52,7 @@ def test_a_file_that_may_not_be_read_is_one_error(suffix: str, tmp_path: Path, m
 
     bad = f"bad.{suffix}"
     (tmp_path / bad).write_text("x")
-    monkeypatch.setattr("karat.files.input_file.open", denied, raising=False)
+    monkeypatch.setattr("karat.reading.bytes.input_file.open", denied, raising=False)
     for words in (("convert", bad, "out.jsonl"), ("answers", bad, "answers.json")):
         assert refused(run_here(tmp_path, *words)) == f"karat: {bad}: cannot be read: Permission denied\n"
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from karat import KaratError, Scores, demo, evaluate_results, evaluate_verdicts
-from karat.labels.records import text_digest
+from karat import KaratError, Scores, evaluate_results, evaluate_verdicts
+from karat.cli import demo_data as demo
+from karat.grounding.verdict_file.records import text_digest
 from tests.end_to_end.in_process import good, mistake, run_here
 
 RECORDS: list[dict[str, Any]] = [

@@ -18,10 +18,10 @@ import polars as pl
 import pyarrow as pa
 
 import karat
-import karat.answers
 import karat.components.evaluators as evaluators
 import karat.matching
 import karat.measures
+import karat.measures.answers
 import karat.pooled
 from karat.components.preprocessors import DocumentCleaner
 from karat.dataclasses import ByteStream, SparseEmbedding
@@ -224,7 +224,7 @@ def namespace() -> Mapping[str, Any]:
     )
     several = karat.SystemScores({"a": scores, "b": others})
     names: dict[str, Any] = {name: getattr(karat, name) for name in karat.__all__}
-    for module in (karat.measures, karat.answers, karat.pooled):
+    for module in (karat.measures, karat.measures.answers, karat.pooled):
         names |= {name: getattr(module, name) for name in module.__all__}
     names |= {name: getattr(evaluators, name) for name in evaluators.__all__}
     names |= {name: getattr(karat.matching, name) for name in ("chunk", "fuzzy", "overlap", "prefix", "same")}

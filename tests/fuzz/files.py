@@ -32,7 +32,7 @@ _OPTIONS = (
 # TREC and CSV files are read in three ways: in plain Python, which is how the fuzzer reads them, and in these two.
 READERS: Mapping[str, Callable[[], AbstractContextManager[object]]] = {
     "in small blocks": lambda: block_size(64),
-    "in large blocks": lambda: patch("karat.sources.tables.SMALL_FILE", -1),
+    "in large blocks": lambda: patch("karat.reading.pairs.tables.SMALL_FILE", -1),
 }
 _FAILURES = Path("fuzz-failures").absolute()
 prepare_files = cache(write_base_files)

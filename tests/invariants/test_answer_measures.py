@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from karat.answers import Answers
+from karat.data.answers import Answers
 from karat.measures import Measure, definitions, parse
 
 # Each measure with its defaults, and with other values of each parameter.
@@ -25,7 +25,7 @@ NAMES = """
 MEASURES = [parse(name, "answers") for name in NAMES]
 # The measures of one file are tested together, because generating questions takes most of the time.
 FILES = {
-    file: [each for each in MEASURES if each.definition.function.__module__ == f"karat.answers.{file}"]
+    file: [each for each in MEASURES if each.definition.function.__module__ == f"karat.measures.answers.{file}"]
     for file in ("overlap", "rouge", "similarity")
 }
 

@@ -26,66 +26,59 @@ PUBLIC = [
     "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "Judging", "KaratError", "Measure",
     "Pipeline", "Scores", "SystemScores", "Verdicts", "__version__", "compare", "component", "convert",
     "default_from_dict", "default_to_dict", "definitions", "estimate_judging", "evaluate", "evaluate_answers",
-    "evaluate_results", "evaluate_runs", "evaluate_verdicts", "judge", "label_agreement", "parse", "register",
+    "evaluate_results", "evaluate_runs", "evaluate_verdicts", "judge", "label_agreement", "load_verdicts", "parse",
+    "register",
 ]  # fmt: skip
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
 MAY_IMPORT = {
     "errors": "",
-    "arguments": "errors",
-    "columns": "errors",
-    "threads": "",
-    "files": "arguments errors threads",
-    "json_decoding": "errors",
-    "options": "arguments errors",
-    "judged": "",
-    "spans": "judged",
-    "verdicts": "errors judged",
-    "documents": "arguments errors",
+    "options": "errors",
+    "data": "errors",
+    "documents": "errors",
     "dataclasses": "documents",
-    "output": "arguments errors",
-    "sources": "arguments columns documents errors files json_decoding judged spans threads",
-    "labels": "arguments documents errors files json_decoding judged measures options output registry sources verdicts",
-    "judges": "arguments errors files json_decoding labels options output sources",
-    "conversion": "arguments errors files json_decoding judged output sources threads",
-    "registry": "arguments errors",
-    "matching": "documents errors judged output registry sources",
-    "ranking": "documents errors judged matching options sources threads",
-    "answers": "documents errors judged output registry",
-    "measures": "answers errors judged registry spans verdicts",
-    "stats": "judged",
-    "scores": "arguments columns errors files json_decoding judged measures options output registry stats",
-    "analysis": "answers arguments documents errors judged labels matching measures options output ranking registry"
-    " scores sources stats threads verdicts",
-    "evaluation": "analysis answers arguments columns documents errors files judged labels matching options output"
-    " ranking registry scores sources spans",
-    "comparison": "arguments errors files judged options output registry scores stats",
-    "plots": "analysis comparison errors measures options output registry scores",
-    "report": "analysis answers arguments comparison documents errors judged labels matching measures output plots"
-    " registry scores sources stats verdicts",
-    "gating": "arguments comparison errors files matching measures options output registry scores sources stats",
-    "testing": "errors files gating options scores",
-    "pooled": "arguments errors evaluation matching measures scores sources",
-    "components": "answers arguments documents errors evaluation judged judges labels matching measures output scores"
-    " sources",
+    "output": "errors",
+    "reading.bytes": "errors",
+    "reading.columns": "errors",
+    "reading": "data documents errors reading.bytes reading.columns",
+    "registry": "errors",
+    "matching": "data documents errors output reading registry",
+    "ranking": "data documents errors matching options reading reading.bytes",
+    "measures": "data documents errors output registry",
+    "grounding": "data documents errors measures options output reading reading.bytes registry",
+    "reading.conversion": "data errors output reading reading.bytes",
+    "stats": "data",
+    "scores": "data errors measures options output reading.bytes reading.columns registry stats",
+    "analysis": "data documents errors grounding matching measures options output ranking reading"
+    " reading.bytes registry scores stats",
+    "evaluation": "analysis data documents errors grounding matching options output ranking reading"
+    " reading.bytes reading.columns registry scores",
+    "comparison": "data errors options output reading.bytes registry scores stats",
+    "comparison.gate": "comparison errors matching measures options output reading reading.bytes registry scores stats",
+    "report.plots": "analysis comparison errors measures options output registry scores",
+    "report": "analysis comparison data documents errors grounding matching measures output reading registry"
+    " report.plots scores stats",
+    "testing": "comparison.gate errors options reading.bytes scores",
+    "pooled": "errors evaluation matching measures reading scores",
+    "grounding.judges": "errors grounding options output reading reading.bytes",
+    "components": "data documents errors evaluation grounding grounding.judges matching measures output reading scores",
     "integrations": "components",
-    "engines": "arguments columns documents errors evaluation files judged matching options output registry scores"
-    " sources",
-    "demo": "",
-    "cli": "analysis answers arguments columns comparison conversion demo engines errors evaluation files gating judges"
-    " labels matching measures options output plots registry report scores sources",
+    "engines": "data documents errors evaluation matching options output reading reading.bytes"
+    " reading.columns registry scores",
+    "cli": "analysis comparison comparison.gate engines errors evaluation grounding grounding.judges matching"
+    " measures options output reading reading.bytes reading.columns reading.conversion registry report"
+    " report.plots scores",
     "__init__": "",
     "__main__": "cli",
 }
 # What it may import besides when a function is called, or for type checkers alone.
 WHEN_CALLED = {
-    "options": "matching",
-    "verdicts": "labels",
-    "sources": "output",
-    "scores": "analysis answers comparison plots report",
-    "comparison": "analysis plots",
-    "judges": "analysis evaluation registry scores",
-    "__init__": "comparison components conversion documents errors evaluation judges measures scores verdicts",
+    "reading": "output",
+    "scores": "analysis comparison report report.plots",
+    "comparison": "analysis report.plots",
+    "grounding.judges": "analysis evaluation registry scores",
+    "__init__": "comparison components data documents errors evaluation grounding grounding.judges measures"
+    " reading.conversion scores",
 }
 
 
@@ -96,8 +89,8 @@ class Import(NamedTuple):
     when: Literal["imported", "called"]
 
     @property
-    def part(self) -> str:
-        return self.module.split(".")[1] if "." in self.module else self.module
+    def room(self) -> str:
+        return room(self.module.removeprefix("karat."))
 
 
 def modules() -> list[Path]:
@@ -140,8 +133,14 @@ def module_name(path: Path) -> str:
     return ".".join(["karat", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(".__init__")
 
 
-def part(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def room(module: str) -> str:
+    """The folder, or the part of one that has imports of its own in the list, that a module belongs to."""
+    two = ".".join(module.split(".")[:2])
+    return two if two in MAY_IMPORT else module.split(".")[0]
+
+
+def room_of(path: Path) -> str:
+    return room(".".join(path.relative_to(SOURCE).with_suffix("").parts))
 
 
 each_module = pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
@@ -149,24 +148,24 @@ each_module = pytest.mark.parametrize("path", modules(), ids=lambda path: str(pa
 
 @each_module
 def test_a_module_imports_only_what_its_folder_may_import(path: Path) -> None:
-    own = part(path)
+    own = room_of(path)
     allowed = {own, *MAY_IMPORT[own].split()}
     later = allowed | set(WHEN_CALLED.get(own, "").split())
     for found in imports(path):
-        assert found.part in (allowed if found.when == "imported" else later), f"{found.module} when {found.when}"
+        assert found.room in (allowed if found.when == "imported" else later), f"{found.module} when {found.when}"
 
 
 def test_the_lists_name_every_folder_and_nothing_that_is_not_imported() -> None:
-    used: dict[str, set[str]] = {part(path): set() for path in modules()}
+    used: dict[str, set[str]] = {room_of(path): set() for path in modules()}
     for path in modules():
-        used[part(path)] |= {found.part for found in imports(path)} - {part(path)}
+        used[room_of(path)] |= {found.room for found in imports(path)} - {room_of(path)}
     listed = {name: {*MAY_IMPORT[name].split(), *WHEN_CALLED.get(name, "").split()} for name in MAY_IMPORT}
     assert listed == used
 
 
 def test_the_architecture_page_shows_these_lists_and_names_files_that_exist() -> None:
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
-    table = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", page, re.MULTILINE)
+    table = re.findall(r"^\| `([\w.]+)` \|[^|]*\|([^|]*)\|$", page, re.MULTILINE)
     shown = {name: set(allowed.split()) for name, allowed in table}
     assert shown == {name: set(allowed.split()) for name, allowed in MAY_IMPORT.items() if "__" not in name}
     for name in re.findall(r"`(\w+/[\w/]+\.\w+)`", page):
@@ -188,7 +187,7 @@ def test_no_two_classes_have_the_same_name() -> None:
     homes: dict[str, list[str]] = {}
     for path in modules():
         # The components for Haystack have the names of the evaluators that they are made of.
-        if part(path) != "integrations":
+        if room_of(path) != "integrations":
             for node in parsed(path).body:
                 if isinstance(node, ast.ClassDef):
                     homes.setdefault(node.name, []).append(module_name(path))
@@ -229,7 +228,7 @@ def test_help_loads_neither_numpy_nor_rich() -> None:
 @pytest.mark.parametrize(("library", "folder"), [("scipy", "stats"), ("pyspark", "engines")])
 def test_a_large_library_is_only_used_inside_its_folder(library: str, folder: str) -> None:
     for path in modules():
-        if part(path) != folder:
+        if room_of(path) != folder:
             assert library not in path.read_text("utf-8"), path
 
 
@@ -281,16 +280,16 @@ def test_every_command_checks_the_files_that_its_parameters_name() -> None:
 WRITERS = {
     "output/files.py": "files, completely or not at all",
     "output/appended_file.py": "a file that only grows, chunk by chunk",
-    "judges/journal.py": "a verdict file, through output/appended_file.py",
-    "judges/asking.py": "a journal",
-    "judges/plans.py": "a journal",
+    "grounding/judges/journal.py": "a verdict file, through output/appended_file.py",
+    "grounding/judges/asking.py": "a journal",
+    "grounding/judges/plans.py": "a journal",
     "cli/terminal.py": "standard output and standard error, harmless on a terminal and in a log",
     "cli/parser.py": "the text of --help, which cli/terminal.py prints",
     "output/progress.py": "the sequence that removes an interrupted progress bar",
-    "gating/outputs.py": "GitHub's step summary, which other steps append to as well",
+    "comparison/gate/outputs.py": "GitHub's step summary, which other steps append to as well",
     "components/pipeline.py": "a file that the caller has opened",
     "engines/spark/stored.py": "a new folder, in any file system of Spark; its description comes last",
-    "sources/temporary_rows.py": "a temporary file without a name",
+    "reading/pairs/temporary_rows.py": "a temporary file without a name",
     "documents/byte_stream.py": "a file, with the errors of Haystack's ByteStream.to_file",
 }
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from karat.judges.prompts import load_prompts
-from karat.judges.requests import ModelRequest, ModelSettings, ReadReply
+from karat.grounding.judges.prompts import load_prompts
+from karat.grounding.judges.requests import ModelRequest, ModelSettings, ReadReply
 from tests.llm_server import Sent
 from tests.unit.judges.toy_judge import toy_reply
 

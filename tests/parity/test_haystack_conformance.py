@@ -60,7 +60,7 @@ def created(kind, **parameters):
 # The plugin that runs coroutines is not loaded; and functions that fail are called again at once.
 CONFTEST = """
 import asyncio, inspect, pytest
-from karat.judges.sending import Clock
+from karat.grounding.judges.sending import Clock
 
 assert callable(Clock.wait)
 Clock.wait = lambda self, seconds, end: None

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from karat import evaluate_answers
-from karat.answers import rouge_l
+from karat.measures.answers import rouge_l
 
 with warnings.catch_warnings():
     # absl and nltk may use deprecated features of Python.

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from karat import compare, demo, evaluate, evaluate_results, evaluate_runs, evaluate_verdicts
+from karat import compare, evaluate, evaluate_results, evaluate_runs, evaluate_verdicts
+from karat.cli import demo_data as demo
 from karat.report import Provenance, compared, report_content
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from karat import KaratError, Scores, compare, demo, evaluate, evaluate_results, evaluate_runs
+from karat import KaratError, Scores, compare, evaluate, evaluate_results, evaluate_runs
+from karat.cli import demo_data as demo
 from karat.report import Provenance, compared, report_content
 from karat.report.rendering import render_page
 

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from karat import demo
+from karat.cli import demo_data as demo
 from karat.options import PlotKind
-from karat.plots.kinds import KINDS
+from karat.report.plots.kinds import KINDS
 from tests.end_to_end.in_process import printed, refused, run_here
 
 TRUTH = str(demo.TRUTH)

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import vl_convert
 
-from karat import Comparison, KaratError, Scores, SystemScores, compare, demo, evaluate_runs, parse
+from karat import Comparison, KaratError, Scores, SystemScores, compare, evaluate_runs, parse
 from karat.analysis.other_measures import other_measures
-from karat.plots.kinds import KINDS
-from karat.plots.page import charts_for_page
+from karat.cli import demo_data as demo
+from karat.report.plots.kinds import KINDS
+from karat.report.plots.page import charts_for_page
 
 MEASURES = ["nDCG@10", "AP", "RR"]
 
@@ -265,7 +266,7 @@ def test_a_notebook_shows_only_the_table_of_many_pairs_and_without_the_extra(
 ) -> None:
     many = compare({f"s{n}": systems["bm25"] for n in range(5)}, measures="RR")
     assert many._repr_html_() == many.table().html()
-    monkeypatch.setattr("karat.plots.notebook.find_spec", {}.get)
+    monkeypatch.setattr("karat.report.plots.notebook.find_spec", {}.get)
     assert comparison._repr_html_() == comparison.table().html()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from karat import demo
+from karat.cli import demo_data as demo
 from karat.cli import program
 from karat.errors import KaratError
 from tests.fuzz.base_calls import REPORT_CALLS, namespace

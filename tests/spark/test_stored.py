@@ -19,7 +19,7 @@ from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
 from karat.engines.spark.stored import store_scores
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
-from karat.files.part_files import DESCRIPTION
+from karat.reading.bytes.part_files import DESCRIPTION
 from karat.scores import StoredScores
 from karat.scores.fingerprint import Fingerprint
 

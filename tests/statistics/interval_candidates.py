@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.stats import bca_interval, bootstrap_means
 from karat.stats.student import beyond
 from tests.statistics.means import BOUNDED, Population, chosen, coverage, print_table, t_intervals, width

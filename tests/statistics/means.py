@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.scores.intervals import CombinedValue, intervals
 from karat.stats.student import critical_value
 

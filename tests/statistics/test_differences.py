@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.stats import SEED, Criterion, Inverted, randomization, t_interval, t_test
 
 SIZES = (10, 25, 50, 100)

@@ -12,8 +12,8 @@ from karat import Scores
 from karat.comparison import choose_method
 from karat.comparison.compute import compare_uncorrected
 from karat.comparison.differences import MeasureValues, Pair
+from karat.comparison.gate import Rule, gate
 from karat.comparison.margins import Claim, one_sided_tests
-from karat.gating import Rule, gate
 
 LIMIT, SPREAD = 0.01, 0.1
 # With 1,000 queries, the randomization test finds the same rates within 0.2% and takes 100 times as long.

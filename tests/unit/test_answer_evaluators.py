@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 import karat.integrations.haystack as in_haystack
 from karat import KaratError, Pipeline, definitions, evaluate_answers
-from karat.answers import RougeL, models
 from karat.components.evaluators import (
     AnswerExactMatchEvaluator,
     AnswerF1Evaluator,
@@ -27,6 +26,7 @@ from karat.components.evaluators import (
     SASEvaluator,
     sas_evaluator,
 )
+from karat.measures.answers import RougeL, models
 from karat.registry.measure import Definition
 
 EXACT = AnswerExactMatchEvaluator()

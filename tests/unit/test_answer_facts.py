@@ -15,8 +15,8 @@ from karat.errors import Place
 from karat.evaluation.answer_facts import AnswerFacts
 from karat.evaluation.answers import ComparedAnswers, check_answer_facts, score_answers, scores_of_answers
 from karat.options import Missing
+from karat.reading.records.records import ListsAsText
 from karat.registry.selection import select_measures
-from karat.sources.records import ListsAsText
 
 Golds = dict[str, tuple[str, ...] | None]
 Predicted = dict[str, str | None]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from karat import KaratError, evaluate_answers
-from karat.sources.answers import read_gold_answers, read_predicted_answers
+from karat.reading.records.answers import read_gold_answers, read_predicted_answers
 
 PAIRS = [("q1", "Paris"), ("q2", "Rome")]
 

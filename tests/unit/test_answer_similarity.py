@@ -16,11 +16,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
-from karat.answers import SAS, Answers, models, sas
-from karat.answers.models import TextPairs, load_model
-from karat.answers.similarity import DEFAULT_MODEL, similarity
-from karat.judged import Floats
+from karat.data.answers import Answers
+from karat.data.judged import Floats
 from karat.measures import parse
+from karat.measures.answers import SAS, models, sas
+from karat.measures.answers.models import TextPairs, load_model
+from karat.measures.answers.similarity import DEFAULT_MODEL, similarity
 
 wordllama = pytest.importorskip("wordllama")
 
@@ -269,7 +270,7 @@ def refuse(*_):
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
 
 from karat import evaluate_answers
-from karat.answers import sas
+from karat.measures.answers import sas
 
 assert "wordllama" not in sys.modules
 print(sas("the car is new", "a new automobile", model="wordllama"))

@@ -14,8 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
-from karat.answers import Answers, contains, exact_match, f1, precision, recall, rouge_l
+from karat.data.answers import Answers
 from karat.measures import Measure, parse
+from karat.measures.answers import contains, exact_match, f1, precision, recall, rouge_l
 
 Gold = str | list[str] | None
 

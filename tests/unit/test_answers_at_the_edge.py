@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from karat import KaratError, evaluate_answers, evaluate_results
-from karat.sources.answers import read_gold_answers, read_predicted_answers
+from karat.reading.records.answers import read_gold_answers, read_predicted_answers
 
 D: dict[str, Any] = {"query": "q", "truth": ["a"], "retrieved": ["a"]}
 A: dict[str, Any] = {"query": "q", "gold_answers": ["x"], "answer": "x"}

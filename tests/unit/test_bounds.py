@@ -21,7 +21,7 @@ import karat.analysis.bounds
 import karat.analysis.gradings
 from karat import KaratError, Scores, evaluate, evaluate_answers, evaluate_results, register
 from karat.analysis.bounds import bounds
-from karat.judged import Floats, Judged
+from karat.data.judged import Floats, Judged
 from karat.measures import Measure, definitions, parse
 
 MEASURES = """

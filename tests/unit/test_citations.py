@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.labels.citations import cited_passages, find_citations
+from karat.grounding.responses.citations import cited_passages, find_citations
 
 PASSAGES = ["d1", "gold-002", "d3"]
 

@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from karat import Scores, compare, demo, evaluate, evaluate_runs
+from karat import Scores, compare, evaluate, evaluate_runs
+from karat.cli import demo_data as demo
 from karat.comparison import Comparison, ComparisonRow
 from karat.errors import KaratError, plural
 

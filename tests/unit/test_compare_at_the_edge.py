@@ -11,9 +11,9 @@ import pytest
 
 from karat import KaratError, Scores, compare
 from karat.comparison.differences import MeasureValues, Pair
+from karat.comparison.gate import Rule, gate
 from karat.comparison.sentences import p_text
 from karat.errors import Place
-from karat.gating import Rule, gate
 from karat.output.tables import Cell, Table
 from karat.scores.combining import differences
 from karat.stats import bootstrap_means, rank_sum, weak_group

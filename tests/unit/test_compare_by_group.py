@@ -10,7 +10,8 @@ import math
 import numpy as np
 import pytest
 
-from karat import Scores, compare, demo, evaluate_runs
+from karat import Scores, compare, evaluate_runs
+from karat.cli import demo_data as demo
 from karat.comparison import Comparison
 from karat.errors import KaratError
 from karat.stats import corrected

@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 
 from karat import Scores, compare
 from karat.comparison import Comparison, ComparisonRow
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.stats import Criterion, Inverted, randomization, t_interval, t_test
 
 fast = settings(max_examples=60, deadline=None, derandomize=True)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from karat import Scores, compare
 from karat.comparison import Comparison, choose_method
 from karat.comparison.sentences import p_text
+from karat.data.judged import Floats
 from karat.errors import KaratError
-from karat.judged import Floats
 
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap", "tukey")
 

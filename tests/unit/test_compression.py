@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
-from karat.files import compression
-from karat.files.compression import MB
-from karat.files.input_file import InputFile
-from karat.threads import ahead
+from karat.reading.bytes import compression
+from karat.reading.bytes.compression import MB
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.threads import ahead
 from tests.block_size import block_size
 from tests.compressions import COMPRESS
 

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, convert, evaluate
-from karat.files.names import Format
 from karat.options import Ties
-from karat.sources.contents import kind_of_columns
+from karat.reading.bytes.names import Format
+from karat.reading.contents.contents import kind_of_columns
 
 FORMATS = get_args(Format)
 RUN = {"q1": {"d1": 1.5, "d2": 2.0, "d3": 1.5}, "q2": {"d9": -0.25}}

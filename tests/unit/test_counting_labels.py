@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_verdicts
 from karat.evaluation.label_agreement import label_agreement
-from karat.labels.categorical import joint_codes
-from karat.labels.counting import counting_rows, label_key, label_keys, label_status, replaces
-from karat.labels.reading import VerdictRecords, read_verdict_records
-from karat.labels.records import text_digest
-from karat.labels.summary import summarize
+from karat.grounding.labels.counting import counting_rows, label_key, label_keys, label_status, replaces
+from karat.grounding.labels.summary import summarize
+from karat.grounding.verdict_file.categorical import joint_codes
+from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
+from karat.grounding.verdict_file.records import text_digest
 from tests.random_verdicts import Record, labelled_by_several
 
 SOFT, HARD = "Gold is soft.", "Gold is hard."

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from karat import demo
-from karat.labels.items import items_of
-from karat.labels.records import read_item, text_digest
-from karat.labels.results import read_responses
+from karat.cli import demo_data as demo
+from karat.grounding.responses.items import items_of
+from karat.grounding.responses.results import read_responses
+from karat.grounding.verdict_file.records import read_item, text_digest
 
 Record = dict[str, Any]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import karat
 from karat import Document, KaratError, Scores, compare, evaluate, evaluate_answers, evaluate_results, evaluate_runs
 from karat.analysis.diff import Diff, QueryDiff, diff
-from karat.judged import Floats, Judged
+from karat.data.judged import Floats, Judged
 from karat.measures import Measure, definitions
 
 Strategy = st.SearchStrategy[dict[str, Any]]

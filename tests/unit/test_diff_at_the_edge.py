@@ -11,7 +11,7 @@ import pytest
 import karat
 from karat import KaratError, compare, evaluate_answers, evaluate_results, evaluate_runs
 from karat.analysis.diff import Diff, QueryDiff, diff
-from karat.judged import Floats, Judged
+from karat.data.judged import Floats, Judged
 
 
 def diff_of(truth: Any, before: Any, after: Any, measure: str, **options: Any) -> Diff:

@@ -17,8 +17,8 @@ from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.reading import ReadingOptions
 from karat.matching.matchers import matcher_of
 from karat.options import complete_options
+from karat.reading.pairs.any_source import Truth
 from karat.registry.selection import select_measures
-from karat.sources import Truth
 
 MEASURES = ["AP", "nDCG@10", "P(rel=2)@3", "RR(rel=3)", "Judged@5", "infAP", "nDCG(judged_only=true)@3"]
 DOCS = ["a/1", "a/2", "b", "c/1", "c/2/3", "q1", ""]

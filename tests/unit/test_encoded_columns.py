@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, Scores
-from karat.files import arrow_file, arrow_values, compression, input_file
-from karat.files.input_file import InputFile
-from karat.sources import arrow_blocks, arrow_columns, pair_checks
-from karat.sources.arrow_columns import text_ids, valid_numbers
-from karat.sources.pair_checks import PairRules
-from karat.sources.text_files import read_values
-from karat.sources.texts import Text, read_texts
+from karat.reading.bytes import arrow_file, arrow_values, compression, input_file
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.pairs import arrow_blocks, arrow_columns, pair_checks
+from karat.reading.pairs.arrow_columns import text_ids, valid_numbers
+from karat.reading.pairs.pair_checks import PairRules
+from karat.reading.texts.text_files import read_values
+from karat.reading.texts.texts import Text, read_texts
 
 TRUTH = {"q1": {"d1": 1}, "q2": {"d3": 2}}
 RUN = pa.table(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError, KaratTypeError, Message, NoSuchFileError, Parameter, Place
-from karat.labels.filled_sheets import SheetError
+from karat.grounding.sheets.filled_sheets import SheetError
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import karat
-from karat import Finding, KaratError, Scores, answers, evaluate, evaluate_answers, evaluate_results
-from karat.answers import EM, TokenF1
+from karat import Finding, KaratError, Scores, evaluate, evaluate_answers, evaluate_results
 from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
+from karat.measures import answers
+from karat.measures.answers import EM, TokenF1
 
 Record = dict[str, Any]
 

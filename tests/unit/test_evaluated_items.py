@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError, Scores, evaluate_results
-from karat.labels.records import joint_digest, text_digest
+from karat.grounding.verdict_file.records import joint_digest, text_digest
 from tests.random_verdicts import Record
 
 TEXTS = {"p1": "Iron rusts.", "p2": "Gold is soft.", "p3": "Silver shines.", "p4": "Gold is soft."}

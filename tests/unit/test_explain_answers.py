@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from karat import KaratError, Scores, evaluate_answers, evaluate_results, register
-from karat.answers import Answers
-from karat.judged import Floats
+from karat.data.answers import Answers
+from karat.data.judged import Floats
 
 TRUTH: dict[str, Any] = {"nine": ["9", "nine", "the nine"], "tower": "the Eiffel Tower", "missing": ["x", "y"]}
 PREDICTED = {"nine": "Nine.", "tower": "Eiffel Tower in Paris", "missing": None}

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError, Scores, evaluate, evaluate_answers, evaluate_results
-from karat.files.input_file import InputFile
-from karat.files.kinds import check_is_text
-from karat.sources.contents import is_saved_scores
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.kinds import check_is_text
+from karat.reading.contents.contents import is_saved_scores
 
 QRELS = b"q1 0 d1 1\n" * 3
 FRAME = pd.DataFrame({"query": ["q1"], "doc": ["d1"], "grade": [1]})

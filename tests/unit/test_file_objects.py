@@ -16,9 +16,9 @@ import pytest
 
 import karat
 from karat import KaratError
-from karat.files import input_file
-from karat.files.file_objects import is_file_object
-from karat.files.input_file import InputFile
+from karat.reading.bytes import input_file
+from karat.reading.bytes.file_objects import is_file_object
+from karat.reading.bytes.input_file import InputFile
 from tests.compressions import COMPRESS
 
 QRELS = "q1 0 a 1\nq2 0 é 1\n"

@@ -246,7 +246,7 @@ def test_whole_numbers_that_become_equal_doubles_are_counted_whatever_the_source
     kind: str, with_arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if with_arrow:
-        monkeypatch.setattr("karat.sources.tables.SMALL_FILE", -1)
+        monkeypatch.setattr("karat.reading.pairs.tables.SMALL_FILE", -1)
     scores = evaluate({"q": {"a": 1}, "r": {"c": 1}}, run_as(kind, tmp_path), "AP")
     (finding,) = (finding for finding in scores.findings if finding.code == "large-ties")
     assert str(finding).startswith(LARGE_TIES)

@@ -22,8 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import Document, KaratError, Scores, compare, evaluate, evaluate_answers, evaluate_results, evaluate_runs
-from karat.gating.gate import gate
-from karat.gating.rules import Rule
+from karat.comparison.gate.gate import gate
+from karat.comparison.gate.rules import Rule
 from karat.scores import SystemScores
 from karat.scores.fingerprint import Fingerprint
 from karat.testing import assert_scores

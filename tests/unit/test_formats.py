@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate, evaluate_runs
-from karat.files.input_file import InputFile
-from karat.files.names import Format
-from karat.sources.formats import contradiction, detect
-from karat.sources.run_files import named_runs
-from karat.sources.samples import Sample, sample
-from karat.sources.tables import Number
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.names import Format
+from karat.reading.contents.formats import contradiction, detect
+from karat.reading.contents.samples import Sample, sample
+from karat.reading.pairs.run_files import named_runs
+from karat.reading.pairs.tables import Number
 
 CONTENTS: dict[str, tuple[str, Format]] = {
     "qrels": ("q1 0 d1 1\nq1 0 d2 0\n", "trec"),

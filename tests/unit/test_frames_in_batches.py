@@ -9,7 +9,7 @@ import pytest
 
 import karat
 from karat.errors import KaratError
-from karat.sources import grouping
+from karat.reading.pairs import grouping
 
 MEASURES = ("AP", "nDCG", "RR", "NumRet")
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError
+from karat.comparison.gate.config import Config, find_config, read_config
+from karat.comparison.gate.rules import Rule, check_measures, with_relevance_threshold
 from karat.errors import Place
-from karat.gating.config import Config, find_config, read_config
-from karat.gating.rules import Rule, check_measures, with_relevance_threshold
 
 WHOLE = """\
 [gate]

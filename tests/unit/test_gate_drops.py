@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from karat import KaratError, Scores
-from karat.gating import Gate, Outcome, Rule, gate, outputs
-from karat.gating.config import read_config
-from karat.gating.rules import Kind, parse_rules, rules_from_limits
+from karat.comparison.gate import Gate, Outcome, Rule, gate, outputs
+from karat.comparison.gate.config import read_config
+from karat.comparison.gate.rules import Kind, parse_rules, rules_from_limits
 from karat.testing import assert_scores
 
 FALL = np.random.default_rng(5).normal(-0.03, 0.05, 60)

@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, Scores
+from karat.comparison.gate import Gate, Outcome, Rule, gate, outputs
+from karat.comparison.gate.rules import merge_rules, parse_rules, rules_from_limits
 from karat.errors import Parameter, Place
-from karat.gating import Gate, Outcome, Rule, gate, outputs
-from karat.gating.rules import merge_rules, parse_rules, rules_from_limits
 from karat.scores import Finding
 
 HOSTILE = 'q"<&>%\r\n::error title=x::hacked\x1b[2J ##[add-mask]é\ud800\ufffe]]>'

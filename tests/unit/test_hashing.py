@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from karat.errors import Place
-from karat.sources import hashing
-from karat.sources.arrays import Texts, text_column
-from karat.sources.containers import ScoredRows
-from karat.sources.hashing import RowIndex, pair_hashes, query_hashes, repeated_rows, repeats_among, text_hashes
+from karat.reading.pairs import hashing
+from karat.reading.pairs.arrays import Texts, text_column
+from karat.reading.pairs.containers import ScoredRows
+from karat.reading.pairs.hashing import RowIndex, pair_hashes, query_hashes, repeated_rows, repeats_among, text_hashes
 
 ids = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 

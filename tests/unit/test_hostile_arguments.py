@@ -16,11 +16,11 @@ import pytest
 
 import karat
 from karat import Document, KaratError, Scores
+from karat.comparison.gate import Rule, gate
 from karat.components.evaluators import DocumentMRREvaluator, SASEvaluator
 from karat.components.preprocessors import DocumentCleaner
 from karat.dataclasses import ByteStream, SparseEmbedding
 from karat.errors import shown
-from karat.gating import Rule, gate
 from karat.pooled import RetrievalRecall
 from karat.testing import assert_scores
 

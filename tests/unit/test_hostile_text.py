@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from karat import Document, EvaluationRunResult, KaratError, Pipeline, Scores, compare, evaluate, evaluate_answers
+from karat.comparison.gate import outputs
+from karat.comparison.gate.gate import gate
+from karat.comparison.gate.rules import Rule
 from karat.components.evaluators import AnswerExactMatchEvaluator
 from karat.errors import printable, shown, without_commands
-from karat.gating import outputs
-from karat.gating.gate import gate
-from karat.gating.rules import Rule
 from karat.output.printable import Printable
 from karat.scores.system_scores import SystemScores
 

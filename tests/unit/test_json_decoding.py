@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from karat import evaluate, json_decoding
+from karat import evaluate
 from karat.errors import KaratError
-from karat.files.input_file import InputFile
-from karat.json_decoding import decode_json, decode_lines
-from karat.sources.records import records_from_json_lines
+from karat.reading.bytes import json_decoding
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.json_decoding import decode_json, decode_lines
+from karat.reading.records.records import records_from_json_lines
 
 BAD = {
     "a repeated key": (b'{"a": 1, "a": 2}', "the key 'a' appears twice in one object"),

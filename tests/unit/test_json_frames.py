@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate, evaluate_answers, evaluate_results
-from karat.sources.json_frames import frame_in_json
+from karat.reading.records.json_frames import frame_in_json
 from tests.end_to_end.in_process import run_here
 
 TRUTH = pd.DataFrame({"query": ["1", "1", "2"], "doc": ["7", "8", "9"], "grade": [1, 0, 2]})

@@ -11,7 +11,7 @@ import pytest
 
 from karat import KaratError, Scores, SystemScores, evaluate_verdicts
 from karat.analysis.slices import slices
-from karat.gating import Rule, gate
+from karat.comparison.gate import Rule, gate
 
 ROW = {"type": "claim", "task": "support", "against": "context"}
 # q1: half of the claims are supported; q2: one is unknown; q3: no claims.

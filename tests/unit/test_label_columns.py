@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karat.data.verdicts import Verdicts
 from karat.errors import KaratError, Place
 from karat.evaluation.verdicts import evaluate_verdicts
-from karat.labels.categorical import CategoricalBuilder
-from karat.labels.reading import read_verdict_records
-from karat.verdicts import Verdicts
+from karat.grounding.verdict_file.categorical import CategoricalBuilder
+from karat.grounding.verdict_file.reading import read_verdict_records
 
 FIELDS: dict[str, list[Any]] = {
     "query": ["q1", "q2", 7, "7", "é"],
@@ -69,7 +69,7 @@ def expected(record: dict[str, Any]) -> dict[str, Any]:
 @given(st.lists(labels(), min_size=1, max_size=12), st.integers(1, 5))
 def test_columns_are_those_of_records_read_one_by_one(records: list[dict[str, Any]], at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("karat.sources.records._LINES_AT_ONCE", at_once)
+        patch.setattr("karat.reading.records.records._LINES_AT_ONCE", at_once)
         lines = b"\n".join(json.dumps(record).encode() for record in records)
         columns = [read_verdict_records(records).labels, read_verdict_records(BytesIO(lines)).labels]
     for each in columns:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat.errors import KaratError
+from karat.reading.pairs.any_source import read_truth
+from karat.reading.pairs.labelled_truth import with_labels
 from karat.scores import Scores
-from karat.sources import read_truth
-from karat.sources.labelled_truth import with_labels
 from tests.random_verdicts import Record
 
 _Grades = dict[str, dict[str, int]]

@@ -35,7 +35,7 @@ from karat.components.evaluators import (
     DocumentNDCGEvaluator,
     DocumentRecallEvaluator,
 )
-from karat.judged import Judged
+from karat.data.judged import Judged
 from karat.matching import chunk, fuzzy, is_chunk_from_original, matcher_of, overlap, prefix, same
 
 Says = Callable[[Any, Any], bool]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError
+from karat.comparison.gate.rules import Rule
 from karat.errors import nearest
-from karat.gating.rules import Rule
 from karat.matching import matcher_of
 from karat.measures import AP, Measure, definitions, meanings, nDCG, parse
 from karat.registry.names import ParsedName, parse_name, split_names

@@ -23,10 +23,11 @@ from hypothesis import strategies as st
 
 from karat import KaratError
 from karat.errors import Place, shown
-from karat.sources import pair_checks, read_run, read_truth, tables
-from karat.sources.columns import LARGEST_WHOLE
-from karat.sources.containers import ScoredMappings, ScoredRows
-from karat.sources.pair_checks import PairColumns, PairRules, checked_pairs, id_text, number_in, valid_pairs
+from karat.reading.pairs import pair_checks, tables
+from karat.reading.pairs.any_source import read_run, read_truth
+from karat.reading.pairs.columns import LARGEST_WHOLE
+from karat.reading.pairs.containers import ScoredMappings, ScoredRows
+from karat.reading.pairs.pair_checks import PairColumns, PairRules, checked_pairs, id_text, number_in, valid_pairs
 
 Row = tuple[Any, Any, Any]
 GRADE, SCORE, RANK = PairRules("grade", "the hint"), PairRules("score", "the hint"), PairRules("rank", "the hint")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError
-from karat.sources.paths import expand, is_one_source
+from karat.reading.pairs.paths import expand, is_one_source
 
 
 @pytest.fixture

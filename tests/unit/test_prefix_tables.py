@@ -16,7 +16,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, Scores, evaluate
-from karat.judged import Judged
+from karat.data.judged import Judged
 from karat.matching import joiner, matcher_of, overlap, prefix, same
 from karat.options import Ties
 from tests.block_size import block_size

@@ -11,8 +11,8 @@ import pytest
 
 from karat import KaratError, compare, evaluate, evaluate_runs
 from karat.analysis.query_groups import QueryColumn
-from karat.gating.gate import gate
-from karat.gating.rules import Rule
+from karat.comparison.gate.gate import gate
+from karat.comparison.gate.rules import Rule
 from karat.output.printable import BySystem, Printable, rendered
 from karat.scores.shown_scores import ShownScores
 

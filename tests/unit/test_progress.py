@@ -12,10 +12,10 @@ import pytest
 from rich.console import Console
 
 from karat import Scores, compare
-from karat.answers import Answers
-from karat.answers.models import TextPairs
-from karat.answers.similarity import similarity
-from karat.judged import Floats
+from karat.data.answers import Answers
+from karat.data.judged import Floats
+from karat.measures.answers.models import TextPairs
+from karat.measures.answers.similarity import similarity
 from karat.output import progress
 from karat.stats.bootstrap import PERMUTATIONS
 

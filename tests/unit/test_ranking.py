@@ -19,7 +19,7 @@ from karat.matching.matchers import Same
 from karat.options import Ties
 from karat.ranking import RankingRules, judge
 from karat.ranking.ties import _DOCUMENTS_AT_ONCE, _FEW_STEPS
-from karat.sources import read_run, read_truth
+from karat.reading.pairs.any_source import read_run, read_truth
 from tests.block_size import block_size
 
 Data = Mapping[str, Mapping[str, float]]

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from karat import Scores, evaluate
 from karat.analysis.evidence import Evidence
 from karat.analysis.rankings import Hit, read_ranking, read_rankings
+from karat.data.judged import stretches
 from karat.documents.fields import document_keys
-from karat.judged import stretches
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher
 from karat.ranking.ties import order_of_ties
-from karat.sources.containers import RankedLists, ScoredMappings
+from karat.reading.pairs.containers import RankedLists, ScoredMappings
 from tests.block_size import block_size
 
 QUERIES = ("q", "r", "d1", "absent")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from karat.labels.items import items_of
-from karat.labels.recipes import RECIPES, asked, task_of
-from karat.labels.records import Item
-from karat.labels.results import read_responses
+from karat.grounding.labels.recipes import RECIPES, asked, task_of
+from karat.grounding.responses.items import items_of
+from karat.grounding.responses.results import read_responses
+from karat.grounding.verdict_file.records import Item
 
 [RESPONSE] = read_responses(
     [{"query": "q", "answer": "A [1]. B [1][2][3]. C [9]. D.", "retrieved": ["a b", "c d", "e f"]}]

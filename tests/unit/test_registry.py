@@ -13,7 +13,7 @@ import pytest
 
 import karat
 from karat import KaratError, evaluate, register
-from karat.judged import Judged
+from karat.data.judged import Judged
 from karat.measures import P, definitions, parse
 from karat.registry import definitions_of
 from karat.registry.names import split_names

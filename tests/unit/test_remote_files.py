@@ -23,13 +23,13 @@ from pyarrow import fs
 
 import karat
 from karat import KaratError, convert
-from karat.files import compression, remote
-from karat.files.arrow_file import ArrowFile
-from karat.files.input_file import InputFile
-from karat.files.part_files import DESCRIPTION
-from karat.files.remote import RemotePath
-from karat.sources.paths import expand
-from karat.sources.texts import Text, read_texts
+from karat.reading.bytes import compression, remote
+from karat.reading.bytes.arrow_file import ArrowFile
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.part_files import DESCRIPTION
+from karat.reading.bytes.remote import RemotePath
+from karat.reading.pairs.paths import expand
+from karat.reading.texts.texts import Text, read_texts
 from tests.block_size import block_size
 from tests.compressions import COMPRESS
 from tests.end_to_end.in_process import printed, run_here

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError
-from karat.labels.items import items_of
-from karat.labels.records import read_item
-from karat.labels.responses import Passage, Response, Sentence
-from karat.labels.results import read_labelled_results, read_responses
+from karat.grounding.responses.items import items_of
+from karat.grounding.responses.responses import Passage, Response, Sentence
+from karat.grounding.responses.results import read_labelled_results, read_responses
+from karat.grounding.verdict_file.records import read_item
 
 D1, D2 = {"id": "d1", "content": "Gold is soft."}, {"id": "d2", "content": "Gold is yellow."}
 

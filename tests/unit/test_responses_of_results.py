@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.errors import KaratError, Place
-from karat.labels.results import read_responses
-from karat.sources.places import RereadPlaces
+from karat.grounding.responses.results import read_responses
+from karat.reading.records.places import RereadPlaces
 
 WORDS = ("d1", "d2", "soft", "Gold is soft.")
 RECORDS = st.lists(

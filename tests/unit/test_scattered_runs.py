@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import karat
 from karat.errors import Place
-from karat.sources import grouping
-from karat.sources.arrays import ColumnBuilder, text_column
+from karat.reading.pairs import grouping
+from karat.reading.pairs.arrays import ColumnBuilder, text_column
 from tests.block_size import block_size
 
 MEASURES = ["nDCG", "AP", "RR", "P@3"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.labels.sentences import split_sentences
+from karat.grounding.responses.sentences import split_sentences
 
 PASSAGES = ["d1", "d2", "gold-003"]
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.answers import Answers
-from karat.answers.normalizers import NORMALIZERS
-from karat.answers.shared_words import Spans, shared_words
+from karat.data.answers import Answers
+from karat.measures.answers.normalizers import NORMALIZERS
+from karat.measures.answers.overlap import word_overlap
+from karat.measures.answers.shared_words import Spans, shared_words
 
 TEXTS = st.text("ab AThe,-. \n金é", max_size=25) | st.lists(
     st.sampled_from(["the", "Gold,", "gold", "is", "soft", "金は", "重い", "o.k.", "-"]), max_size=7
@@ -35,7 +36,7 @@ def test_both_parts_have_only_shared_words_in_order_and_apart(gold: str, predict
 @given(TEXTS, TEXTS)
 def test_as_many_words_are_shared_as_the_measures_count(gold: str, predicted: str) -> None:
     """With SQuAD's normalization, each part between blanks is one word at most."""
-    (counted,) = Answers(("q",), [[gold]], [predicted]).overlap("true").shared.tolist()
+    (counted,) = word_overlap(Answers(("q",), [[gold]], [predicted]), "true").shared.tolist()
     for text, spans in zip((predicted, gold), shared_words(gold, predicted), strict=True):
         assert words_in(text, spans, "true").total() == counted
 

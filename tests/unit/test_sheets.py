@@ -13,17 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat import demo, evaluate_verdicts
+from karat import evaluate_verdicts
+from karat.cli import demo_data as demo
 from karat.errors import KaratError
-from karat.labels.filled_sheets import FilledSheet, SheetError, read_filled_sheet
-from karat.labels.items import items_of
-from karat.labels.reading import read_verdict_records
-from karat.labels.recipes import RECIPES, asked
-from karat.labels.records import Item, text_digest
-from karat.labels.results import read_responses
-from karat.labels.sheets import COLUMNS, Sheet, record_digest, sheet_of, write_sheet
-from karat.labels.tasks import Task
-from karat.labels.writing import add_to_verdict_file
+from karat.grounding.labels.recipes import RECIPES, asked
+from karat.grounding.responses.items import items_of
+from karat.grounding.responses.results import read_responses
+from karat.grounding.sheets.filled_sheets import FilledSheet, SheetError, read_filled_sheet
+from karat.grounding.sheets.sheets import COLUMNS, Sheet, record_digest, sheet_of, write_sheet
+from karat.grounding.sheets.writing import add_to_verdict_file
+from karat.grounding.verdict_file.reading import read_verdict_records
+from karat.grounding.verdict_file.records import Item, text_digest
+from karat.grounding.verdict_file.tasks import Task
 from karat.output.delimited import delimited
 
 RESULTS: list[dict[str, Any]] = [

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
-from karat.files import compression, input_file
-from karat.files.input_file import Block, InputFile
-from karat.gating.config import read_config
-from karat.sources import tables, trec_blocks
-from karat.sources.trec_lines import RUN, parse_lines
+from karat.comparison.gate.config import read_config
+from karat.reading.bytes import compression, input_file
+from karat.reading.bytes.input_file import Block, InputFile
+from karat.reading.pairs import tables, trec_blocks
+from karat.reading.pairs.trec_lines import RUN, parse_lines
 from tests.block_size import block_size
 
 MB = 1 << 20

@@ -24,8 +24,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate_answers
-from karat.files.input_file import InputFile
-from karat.sources.answers import read_gold_answers, read_predicted_answers
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.records.answers import read_gold_answers, read_predicted_answers
 from tests.block_size import block_size
 from tests.standard_input import piped
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat.errors import KaratError
-from karat.sources import arrow_blocks
+from karat.reading.pairs import arrow_blocks
 
 MEASURES = ("AP", "nDCG", "RR", "NumRet")
 TRUTH = {"q1": {"a": 1, "b": 0}, "q2": {"a": 2}}

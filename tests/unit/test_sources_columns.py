@@ -2,10 +2,10 @@
 
 import pytest
 
-from karat.columns import ColumnRole, GivenNames, IfPresent, choose, names_present
-from karat.columns.spellings import find_column, is_spelling
 from karat.errors import KaratError
-from karat.sources.columns import columns_to_read
+from karat.reading.columns import ColumnRole, GivenNames, IfPresent, choose, names_present
+from karat.reading.columns.spellings import find_column, is_spelling
+from karat.reading.pairs.columns import columns_to_read
 
 
 @pytest.mark.parametrize(

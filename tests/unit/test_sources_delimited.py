@@ -13,10 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate
-from karat.files.input_file import InputFile
-from karat.sources import delimited_blocks, read_truth
-from karat.sources.delimited import looks_delimited, separator_of
-from karat.sources.delimited_table import DelimitedTable
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.pairs import delimited_blocks
+from karat.reading.pairs.any_source import read_truth
+from karat.reading.pairs.delimited import looks_delimited, separator_of
+from karat.reading.pairs.delimited_table import DelimitedTable
 from tests.block_size import block_size
 
 Rows = list[tuple[str, str, float]]

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate
-from karat.sources import json_files, read_run, read_truth, tables
+from karat.reading.pairs import json_files, tables
+from karat.reading.pairs.any_source import read_run, read_truth
 from tests.block_size import block_size
 
 Write = Callable[..., str]

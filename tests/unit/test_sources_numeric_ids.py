@@ -110,7 +110,7 @@ def test_a_note_on_each_side_names_the_ids_that_are_numbers_there_and_texts_on_t
 
 
 def test_a_number_far_down_in_json_pairs_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.sources.json_files._OBJECTS_AT_ONCE", 2)
+    monkeypatch.setattr("karat.reading.pairs.json_files._OBJECTS_AT_ONCE", 2)
     queries: list[str | int] = ["1", "1", "1", "1", 2]
     pairs = [{"query": query, "doc": f"d{at}", "score": at} for at, query in enumerate(queries)]
     for run in (pairs, [{**each, "doc": at} for at, each in enumerate(pairs)]):

@@ -22,12 +22,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
-from karat import KaratError, demo
+from karat import KaratError
+from karat.cli import demo_data as demo
 from karat.errors import Parameter
-from karat.files.input_file import InputFile
-from karat.files.line_ends import LONGEST_LINE
-from karat.sources.records import FIELDS
-from karat.sources.results import Results, read_results
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.line_ends import LONGEST_LINE
+from karat.reading.records.records import FIELDS
+from karat.reading.records.results import Results, read_results
 from tests.standard_input import piped
 
 Write = Callable[..., str]

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError
-from karat.files.input_file import InputFile
-from karat.sources import read_truth, tables, trec
-from karat.sources.containers import ScoredMappings, ScoredRows
-from karat.sources.tables import TableRun
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.pairs import tables, trec
+from karat.reading.pairs.any_source import read_truth
+from karat.reading.pairs.containers import ScoredMappings, ScoredRows
+from karat.reading.pairs.tables import TableRun
 from tests.block_size import block_size
 
 Write = Callable[[str | bytes], str]

@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.errors import Place
-from karat.files import input_file
-from karat.files.input_file import Block, InputFile
 from karat.options import Ties
-from karat.sources import read_truth, trec, trec_blocks, trec_lines
-from karat.sources.tables import Columns, TableRun
+from karat.reading.bytes import input_file
+from karat.reading.bytes.input_file import Block, InputFile
+from karat.reading.pairs import trec, trec_blocks, trec_lines
+from karat.reading.pairs.any_source import read_truth
+from karat.reading.pairs.tables import Columns, TableRun
 from tests.block_size import block_size
 from tests.standard_input import piped
 

@@ -25,9 +25,9 @@ from llama_index.core.schema import Document as LlamaIndexDocument
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
 from karat import Document, KaratError, evaluate, evaluate_results, evaluate_runs, parse
+from karat.data.spans import Spans
 from karat.measures import R, SpanIoU, SpanPrecision, SpanRecall, definitions
-from karat.sources.spans import SpansWithDocuments, read_spans
-from karat.spans import Spans
+from karat.reading.records.spans import SpansWithDocuments, read_spans
 from tests.invariants.collections import judged_of
 
 Span = tuple[str, int, int]

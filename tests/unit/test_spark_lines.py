@@ -21,10 +21,10 @@ from karat.engines.spark.lines import FILE, STARTS, LineReader
 from karat.engines.spark.shipping import error_from
 from karat.engines.spark.text_files import TextTable, text_table
 from karat.engines.spark.worker import ROW_ERROR
-from karat.labels.reading import read_verdict_records
-from karat.sources import read_run, read_truth
-from karat.sources.answers import read_gold_answers, read_predicted_answers
-from karat.sources.containers import RankedLists
+from karat.grounding.verdict_file.reading import read_verdict_records
+from karat.reading.pairs.any_source import read_run, read_truth
+from karat.reading.pairs.containers import RankedLists
+from karat.reading.records.answers import read_gold_answers, read_predicted_answers
 
 NO_TRUTH = read_truth({"q": ["d"]})
 

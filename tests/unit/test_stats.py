@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from karat.comparison.differences import MeasureValues, Pair
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.stats import (
     SystemPairs,
     bootstrap,

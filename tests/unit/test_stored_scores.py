@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, Scores, SystemScores
-from karat.files.part_files import DESCRIPTION
-from karat.gating.gate import gate
-from karat.gating.rules import Rule
+from karat.comparison.gate.gate import gate
+from karat.comparison.gate.rules import Rule
+from karat.reading.bytes.part_files import DESCRIPTION
 from karat.scores import StoredScores
 from karat.scores.stored_scores import ShownStoredScores
 from karat.scores.totals import Totals

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from karat import KaratError, Scores, SystemScores, compare, demo, evaluate, evaluate_runs
+from karat import KaratError, Scores, SystemScores, compare, evaluate, evaluate_runs
+from karat.cli import demo_data as demo
 
 MEASURES = ["nDCG@10", "RR"]
 

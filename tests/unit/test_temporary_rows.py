@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat.errors import KaratError
-from karat.sources import tables, temporary_rows
+from karat.reading.pairs import tables, temporary_rows
 from tests.block_size import block_size
 
 MEASURES = ["nDCG", "AP", "RR", "P@3", "NumRet"]

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from karat import Document
 from karat.errors import KaratError
-from karat.files.input_file import InputFile
-from karat.sources.files import DescribedFile
-from karat.sources.text_files import text_columns
-from karat.sources.texts import FoundTexts, Text, read_texts
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.pairs.files import DescribedFile
+from karat.reading.texts.text_files import text_columns
+from karat.reading.texts.texts import FoundTexts, Text, read_texts
 
 RECORDS = [
     {"_id": "d1", "title": "Gold", "text": "Gold is soft."},

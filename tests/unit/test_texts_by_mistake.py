@@ -12,8 +12,9 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from karat import KaratError, demo
-from karat.sources.texts import Text, read_texts
+from karat import KaratError
+from karat.cli import demo_data as demo
+from karat.reading.texts.texts import Text, read_texts
 from tests.end_to_end.in_process import run_here
 
 RUN = {"q1": {"d1": 0.9, "d2": 0.5}, "q2": {"d1": 0.7}}

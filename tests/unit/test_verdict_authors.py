@@ -8,9 +8,9 @@ import pytest
 
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
-from karat.labels.counting import label_status
-from karat.labels.reading import read_verdict_records
-from karat.labels.records import joint_digest, text_digest
+from karat.grounding.labels.counting import label_status
+from karat.grounding.verdict_file.reading import read_verdict_records
+from karat.grounding.verdict_file.records import joint_digest, text_digest
 from tests.random_verdicts import RUBRIC, Record
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import karat
+from karat.data.judged import Floats
+from karat.data.verdicts import AGAINST, SETS, Labels, Relation, Verdicts, both, either
 from karat.errors import KaratError, Place
-from karat.judged import Floats
-from karat.labels.calls import Call, read_call
-from karat.labels.reading import read_verdict_records
-from karat.labels.records import Item, kind_of, read_item, text_digest
-from karat.labels.tasks import BUILT_IN, read_task
-from karat.verdicts import AGAINST, SETS, Labels, Relation, Verdicts, both, either
+from karat.grounding.verdict_file.calls import Call, read_call
+from karat.grounding.verdict_file.reading import read_verdict_records
+from karat.grounding.verdict_file.records import Item, kind_of, read_item, text_digest
+from karat.grounding.verdict_file.tasks import BUILT_IN, read_task
 
 NAN = np.nan
 HERE = Place("here")
@@ -326,14 +326,14 @@ def test_verdicts_are_loaded_for_measures_of_ones_own(caplog: pytest.LogCaptureF
     row = {"query": "q", "type": "claim", "task": "support", "against": "context", "by": "model"}
     labels = [{**row, "item": "c1", "label": "none"}, {**row, "item": "c1", "label": "full"}]
     labels += [{**row, "item": "c2", "label": "none"}, {**row, "item": "c2", "label": "full", "by": "human"}]
-    assert karat.parse("Faithfulness").compute(karat.Verdicts.load(labels, by="model")).tolist() == [0.5]
+    assert karat.parse("Faithfulness").compute(karat.load_verdicts(labels, by="model")).tolist() == [0.5]
     assert caplog.messages == ["karat: 1 label replaced by a later one of the same author."]
     with pytest.raises(KaratError, match=r"by several authors\. .* human \(1 label\), model \(3 labels\)"):
-        karat.Verdicts.load(labels)
+        karat.load_verdicts(labels)
     with pytest.raises(KaratError, match="by must be text, not 7"):
-        karat.Verdicts.load(labels, by=7)  # type: ignore[arg-type]  # on purpose
+        karat.load_verdicts(labels, by=7)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(KaratError, match=r"the labels are 2 samples, and Verdicts contain one\. evaluate_verdicts"):
-        karat.Verdicts.load([*labels, {**labels[0], "sample": 1}], by="model")
+        karat.load_verdicts([*labels, {**labels[0], "sample": 1}], by="model")
 
 
 def test_a_measure_that_does_not_say_which_labels_it_reads_is_unknown_within_its_range() -> None:

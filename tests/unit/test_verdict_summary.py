@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.labels.counting import label_status
-from karat.labels.reading import read_verdict_records
-from karat.labels.summary import HEADER, label_rows, summarize
+from karat.grounding.labels.counting import label_status
+from karat.grounding.labels.summary import HEADER, label_rows, summarize
+from karat.grounding.verdict_file.reading import read_verdict_records
 
 ROW = {"query": "q", "system": "s", "item": "c", "type": "claim", "task": "support", "against": "context"}
 

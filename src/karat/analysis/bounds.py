@@ -9,9 +9,9 @@ import numpy as np
 
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
 from karat.analysis.gradings import lowest_and_highest
-from karat.arguments import as_number
+from karat.data.judged import Judged
 from karat.errors import KaratError, Parameter, Place, require
-from karat.judged import Judged
+from karat.errors.arguments import as_number
 from karat.measures import definitions, parse
 from karat.options import check_choice
 from karat.output.progress import progress_bar

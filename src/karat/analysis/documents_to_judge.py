@@ -9,11 +9,11 @@ import numpy as np
 
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
 from karat.analysis.rankings import Ranking, read_rankings
-from karat.arguments import as_count
 from karat.errors import KaratError, Parameter, require
+from karat.errors.arguments import as_count
 from karat.matching.matchers import Same
+from karat.reading.pairs.containers import Truth
 from karat.scores import Scores
-from karat.sources.containers import Truth
 from karat.stats import SEED
 
 

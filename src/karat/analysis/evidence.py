@@ -9,14 +9,14 @@ from functools import cached_property
 
 import numpy as np
 
+from karat.data.judged import Judged
 from karat.documents.fields import DocumentLike, document_keys
 from karat.errors import KaratError, shown
-from karat.judged import Judged
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher, Matcher
 from karat.ranking import RankingRules
+from karat.reading.pairs.containers import Batch, InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 from karat.registry import Measure
-from karat.sources.containers import Batch, InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 
 # The hint for scores without evidence.
 NO_RUN_DATA = "Evaluate again: saved scores, and scores returned by evaluators, do not include the run."

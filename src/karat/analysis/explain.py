@@ -10,7 +10,7 @@ from karat.analysis.evidence import NO_RUN_DATA, Evidence
 from karat.analysis.label_rows import LabelRow
 from karat.analysis.rankings import Hit, read_ranking
 from karat.analysis.texts import WIDTH, ShownTexts, id_and_text, label
-from karat.answers import Answers
+from karat.data.answers import Answers
 from karat.documents.ids import identifier
 from karat.errors import KaratError, did_you_mean, require, shown
 from karat.measures import meanings

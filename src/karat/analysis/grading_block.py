@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from karat.judged import Bools, Floats, Ints, Judged, ranges
+from karat.data.judged import Bools, Floats, Ints, Judged, ranges
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from karat.analysis.grading_block import GradingBlock
-from karat.judged import Bools, Floats, Ints, Judged
+from karat.data.judged import Bools, Floats, Ints, Judged
 from karat.registry import Measure
 from karat.registry.measure import BestGrades
 from karat.stats import ROUNDING, Progress

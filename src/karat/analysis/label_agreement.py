@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from karat.errors import enumeration, plural
-from karat.labels.counting import SubjectKey
-from karat.labels.tasks import Task
-from karat.labels.votes import ChosenLabels
+from karat.grounding.labels.counting import SubjectKey
+from karat.grounding.labels.votes import ChosenLabels
+from karat.grounding.verdict_file.tasks import Task
 from karat.output.printable import Printable
 from karat.output.tables import DIGITS, Cell, Table, note_line
 from karat.scores.summary import cell_text, interval_text, nonzero_text

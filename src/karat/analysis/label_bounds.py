@@ -9,11 +9,11 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from karat.judged import Bools, Floats, Ints, place_in_query, ranges
-from karat.measures.relations import relations_of
+from karat.data.judged import Bools, Floats, Ints, place_in_query, ranges
+from karat.data.verdicts import ItemSet, Relation, Verdicts
+from karat.measures.labels.relations import relations_of
 from karat.registry import Measure
 from karat.scores.bounds import Bounds
-from karat.verdicts import ItemSet, Relation, Verdicts
 
 MOST_UNKNOWN = 16
 """labels that are tried in every combination; of more, the bounds are those of the measure"""

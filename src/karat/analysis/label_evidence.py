@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from karat.analysis.label_rows import LabelChange, LabelRow
-from karat.labels.label_columns import Against
-from karat.labels.records import Item
-from karat.labels.selection import Selected
+from karat.data.verdicts import Relation
+from karat.grounding.labels.selection import Selected
+from karat.grounding.verdict_file.label_columns import Against
+from karat.grounding.verdict_file.records import Item
 from karat.measures import meanings
-from karat.measures.relations import relations_of
-from karat.verdicts import Relation
+from karat.measures.labels.relations import relations_of
 
 _BY_PASSAGES = ("context", "passage", "cited", "others")
 

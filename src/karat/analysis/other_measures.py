@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from karat.analysis.evidence import NO_RUN_DATA
+from karat.data.judged import Floats
 from karat.errors import KaratError
-from karat.judged import Floats
 from karat.measures import RR, meanings
 from karat.registry import Measure
 from karat.scores import Scores

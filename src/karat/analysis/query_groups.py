@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.arguments import as_count
+from karat.data.judged import Floats, Ints
 from karat.documents.ids import all_text, identifier
 from karat.documents.words import separate_cjk_characters
 from karat.errors import KaratError, Parameter, Place, did_you_mean, first_few, list_hint, plural, require, shown
-from karat.judged import Floats, Ints
+from karat.errors.arguments import as_count
+from karat.reading.texts.texts import FoundTexts, read_texts
 from karat.registry.names import format_value
-from karat.sources.texts import FoundTexts, read_texts
 
 if TYPE_CHECKING:
     from karat.scores import Scores

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from karat.analysis.evidence import Evidence
+from karat.data.judged import Floats, Ints, distinct, ranges
 from karat.documents.fields import DocumentLike
 from karat.errors import KaratError
-from karat.judged import Floats, Ints, distinct, ranges
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher
 from karat.ranking import BatchRanker, RankedBatch, without_identical_ids
 from karat.ranking.ties import order_of_ties, rows_by_score, tie_starts
-from karat.sources.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, ScoredRows
-from karat.threads import in_threads
+from karat.reading.bytes.threads import in_threads
+from karat.reading.pairs.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, ScoredRows
 
 
 class Hit(NamedTuple):
@@ -212,7 +212,7 @@ def _only(batch: Batch, queries: Collection[str]) -> Batch:
     offsets, scores = np.concatenate(([0], np.cumsum(sizes))), batch.scores[rows]
     if isinstance(batch, ScoredMappings):
         return ScoredMappings(names, [batch.docs[at] for at in kept], scores, offsets)
-    from karat.sources.arrays import row_indices
+    from karat.reading.pairs.arrays import row_indices
 
     return replace(batch, queries=names, offsets=offsets, docs=batch.docs.take(row_indices(rows)), scores=scores)
 
@@ -227,7 +227,7 @@ def _sizes(batch: Batch) -> Ints:
 def _docs(batch: ScoredMappings | ScoredRows, rows: Ints) -> list[str]:
     """The documents in some rows, which are in the order of their queries."""
     if isinstance(batch, ScoredRows):
-        from karat.sources.arrays import row_indices
+        from karat.reading.pairs.arrays import row_indices
 
         return list(batch.docs.take(row_indices(rows)).to_pylist())
     queries = np.searchsorted(batch.offsets, rows, side="right") - 1

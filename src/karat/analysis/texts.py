@@ -10,7 +10,7 @@ from karat.documents.document import Document
 from karat.documents.fields import DocumentLike, document_key
 from karat.errors import KaratError, shown
 from karat.output.widths import shorten
-from karat.sources.texts import read_texts
+from karat.reading.texts.texts import read_texts
 
 if TYPE_CHECKING:
     from karat.scores import Scores

@@ -62,10 +62,10 @@ def command(
     from karat.cli.settings import with_findings, with_static_model
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
+    from karat.reading.pairs.run_files import run_names
+    from karat.reading.records.answers import read_gold_answers
     from karat.registry.selection import listed_measures
     from karat.scores import SystemScores
-    from karat.sources.answers import read_gold_answers
-    from karat.sources.run_files import run_names
 
     if not predictions:
         hint = "Add a file of predicted answers. Results that contain both are evaluated by `karat evaluate`."

@@ -9,7 +9,7 @@ import click
 from karat.cli import options as opt
 from karat.cli.files import FileToWrite
 from karat.cli.parser import OUTPUT, READING, Argument, Command
-from karat.files.names import FORMATS
+from karat.reading.bytes.names import FORMATS
 
 
 class FileOrOutput(FileToWrite):
@@ -61,10 +61,10 @@ def command(
     """Convert a run, ground truth or results to another file format."""
     from karat.cli.inputs import parse_inputs
     from karat.cli.terminal import print_data, print_error, print_text
-    from karat.columns import plain_names
-    from karat.conversion import Conversion, target_of
     from karat.errors import printable
     from karat.output.progress import progress_bar
+    from karat.reading.columns import plain_names
+    from karat.reading.conversion import Conversion, target_of
 
     def emit(chunks: Iterator[bytes]) -> None:
         for chunk in chunks:

@@ -83,7 +83,7 @@ def command() -> None:
     """
     from dataclasses import replace
 
-    from karat import demo
+    from karat.cli import demo_data as demo
     from karat.cli.output import Output, print_scores
     from karat.cli.terminal import print_table, print_text
     from karat.comparison import compare
@@ -125,7 +125,7 @@ def command() -> None:
 
 def _report(runs: SystemScores, questions: Mapping[str, str], corpus: Sequence[Mapping[str, str]]) -> str:
     """Write the report into the current folder, and say where it is, or what prevents it."""
-    from karat import demo
+    from karat.cli import demo_data as demo
     from karat.report import Provenance, write_report
 
     files = (str(demo.TRUTH), *map(str, demo.runs().values()))

@@ -12,10 +12,10 @@ import click
 from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
-from karat.arguments import is_remote
 from karat.cli.completion import complete_file
 from karat.errors import KaratError, require
-from karat.files.names import suffix_of
+from karat.errors.arguments import is_remote
+from karat.reading.bytes.names import suffix_of
 
 _SEVERAL = "karat.several"  # in the context of a command: the folder or pattern by the first file that it stands for
 
@@ -37,7 +37,7 @@ class FileToRead(FileType):
     """A parameter that names a file to read, or a system in it, as in `runs.json:bm25`; `-` is standard input."""
 
     def paths(self, value: str) -> list[str]:
-        from karat.sources.paths import files_read
+        from karat.reading.pairs.paths import files_read
 
         file = split_system(value)[0]
         return [file] if file == "-" else files_read(file)
@@ -69,7 +69,7 @@ def expand_files(context: click.Context) -> None:
     several = [each.name for each in context.command.params if each.nargs == -1 and isinstance(each.type, FileToRead)]
     values: dict[str, Any] = context.params
     for name in filter(None, several):
-        from karat.sources.paths import expand, is_table_file
+        from karat.reading.pairs.paths import expand, is_table_file
 
         files = [file for each in values[name] for file in expand(each)]
         firsts = expand(values["truth"]) if values.get("truth") else []
@@ -104,7 +104,7 @@ def split_texts(text: str) -> tuple[str, str | None]:
     >>> split_texts("queries.csv:text"), split_texts("s3://data/queries.csv")
     (('queries.csv', 'text'), ('s3://data/queries.csv', None))
     """
-    from karat.sources.data_sets import named_data_set
+    from karat.reading.pairs.data_sets import named_data_set
 
     file, column = split_column(text)
     is_file = not file or column.startswith("//") or os.path.exists(text)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from karat.cli.inputs import Inputs
     from karat.cli.output import Output
     from karat.cli.settings import Settings
-    from karat.gating.config import Config, Options
-    from karat.gating.outcomes import Gate
-    from karat.gating.rules import Rule
+    from karat.comparison.gate.config import Config, Options
+    from karat.comparison.gate.outcomes import Gate
+    from karat.comparison.gate.rules import Rule
     from karat.scores import Finding
 
 _FORMATS = ("table", "json", "markdown")
@@ -105,8 +105,8 @@ def command(
     from karat.cli.inputs import Inputs
     from karat.cli.report import check_report_file
     from karat.cli.settings import Settings
-    from karat.gating.config import find_config, read_config
-    from karat.gating.rules import KINDS, parse_rules
+    from karat.comparison.gate.config import find_config, read_config
+    from karat.comparison.gate.rules import KINDS, parse_rules
 
     in_file = read_config(config) if config is not None else find_config()
     rules = [rule for kind in KINDS for text in given.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
@@ -145,8 +145,8 @@ def _texts_in_use(context: click.Context, given: Mapping[str, Any]) -> dict[str,
 
 def _check_files(context: click.Context, in_file: Config | None, given: Mapping[str, Any]) -> None:
     """Reject outputs that are inputs or cannot be written, also those that a configuration file names."""
+    from karat.comparison.gate.outputs import step_summary
     from karat.errors import require
-    from karat.gating.outputs import step_summary
 
     read, written = [], dict(step_summary(os.environ))
     if in_file is not None:
@@ -200,9 +200,8 @@ def _checked(
     from karat.cli.settings import with_findings, with_static_model
     from karat.cli.systems import SystemFiles, saved_system
     from karat.comparison import choose_method
-    from karat.files.input_file import InputFile
-    from karat.gating.gate import for_drops, gate
-    from karat.gating.rules import (
+    from karat.comparison.gate.gate import for_drops, gate
+    from karat.comparison.gate.rules import (
         check_drop_options,
         check_measures,
         check_rules,
@@ -210,8 +209,9 @@ def _checked(
         with_relevance_threshold,
     )
     from karat.matching.matchers import matcher_of
+    from karat.reading.bytes.input_file import InputFile
+    from karat.reading.contents.contents import is_saved_scores
     from karat.scores.directions import with_lower_is_better
-    from karat.sources.contents import is_saved_scores
 
     rel = settings.options["rel"]
     rules = merge_rules(
@@ -261,9 +261,9 @@ def _checked(
 
 def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule]) -> str | None:
     """The file of the baseline, if a rule needs one."""
-    from karat.arguments import is_remote
+    from karat.comparison.gate.rules import need_baseline
     from karat.errors import KaratError
-    from karat.gating.rules import need_baseline
+    from karat.errors.arguments import is_remote
 
     if need_baseline(rules):
         if baseline is None and in_file is not None and in_file.baseline is not None:
@@ -303,7 +303,7 @@ def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
 def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
     """Print the outcomes or write them to files; on GitHub, also as annotations and a job summary."""
     from karat.cli.terminal import print_commands, print_error
-    from karat.gating import outputs
+    from karat.comparison.gate import outputs
     from karat.output.files import write_text
 
     if junit is not None:

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from karat.columns import GivenNames, IfPresent, plain_names
-from karat.columns.spellings import Role
 from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
-from karat.files.input_file import InputFile
-from karat.files.names import check_format
 from karat.options import UNKNOWN_LABELS, Unknown
-from karat.sources.files import DescribedFile
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.names import check_format
+from karat.reading.columns import GivenNames, IfPresent, plain_names
+from karat.reading.columns.spellings import Role
+from karat.reading.pairs.files import DescribedFile
 
 if TYPE_CHECKING:
     from karat.analysis.query_groups import QueryColumn
-    from karat.sources.texts import FoundTexts
+    from karat.reading.texts.texts import FoundTexts
 
 Side = Literal["truth", "run", "queries", "corpus"]
 _PAIRS: tuple[Side, ...] = ("truth", "run")
@@ -109,7 +109,7 @@ class Inputs:
 
     def query_texts(self, by: object, queries: Iterable[str]) -> FoundTexts | None:
         """The texts of queries, if they are to be grouped by length and their texts are given."""
-        from karat.sources.texts import read_texts
+        from karat.reading.texts.texts import read_texts
 
         return read_texts(self.queries, set(queries), "queries") if self.queries and by == "length" else None
 
@@ -126,7 +126,7 @@ class Inputs:
         """The labels and whose of them count, as arguments of an evaluation; the files are read once."""
         if not self.verdicts:
             return {}
-        from karat.labels.reading import read_verdict_records
+        from karat.grounding.verdict_file.reading import read_verdict_records
 
         return {"verdicts": read_verdict_records(list(self.verdicts)), "by": self.author}
 
@@ -140,8 +140,8 @@ def _matches_texts(match: str) -> bool:
 def check_texts(files: Sequence[DescribedFile], content: Literal["queries", "corpus"]) -> None:
     """Reject files of `--queries` and `--corpus` that cannot be read or contain no texts, before any work is done."""
     for each in files:
-        from karat.sources.contents import check_text_file
-        from karat.sources.text_files import TextFile
+        from karat.reading.contents.contents import check_text_file
+        from karat.reading.texts.text_files import TextFile
 
         columns = plain_names(each.columns)
         check_text_file(TextFile.of(each.file, each.format, columns.get("text"), content), content, columns)
@@ -156,7 +156,7 @@ def read_groups(by: str | None, given: Mapping[str, Any]) -> str | QueryColumn |
         raise KaratError(f"--by {by} does not name a group of queries", hint=hint)
     from karat.analysis.query_groups import QueryColumn
     from karat.cli.files import split_column, split_texts
-    from karat.sources.text_files import read_values
+    from karat.reading.texts.text_files import read_values
 
     file, column = split_texts(by)
     if not column:

@@ -12,14 +12,14 @@ from karat.cli.completion import complete_values
 from karat.cli.files import FileToExtend, FileToRead
 from karat.cli.parser import OUTPUT, Command
 from karat.errors import KaratError, Message, Parameter, enumeration, printable
-from karat.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, JudgeOptions
+from karat.grounding.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, JudgeOptions
 from karat.options import EVALUATION_OPTIONS
 
 if TYPE_CHECKING:
     from karat.cli.inputs import Inputs
     from karat.cli.settings import Settings
-    from karat.judges.assignments import Assignment
-    from karat.judges.judging import Judging
+    from karat.grounding.judges.assignments import Assignment
+    from karat.grounding.judges.judging import Judging
     from karat.scores import Scores
 
 _ABOUT_DOCUMENTS = ("split", "ties", "duplicates", "ignore_identical_ids")
@@ -107,8 +107,8 @@ def command(
     """
     from karat.cli.inputs import parse_inputs
     from karat.cli.terminal import print_table, print_text
-    from karat.judges.estimates import estimate as estimated
-    from karat.judges.judging import carry_out_assignment
+    from karat.grounding.judges.estimates import estimate as estimated
+    from karat.grounding.judges.judging import carry_out_assignment
 
     for name in _ABOUT_DOCUMENTS if given["task"] != RELEVANCE else ():
         if opt.is_given(context, name):
@@ -159,7 +159,7 @@ def _settings(given: Mapping[str, Any]) -> Settings:
 
 
 def _assignment(files: Sequence[str], options: JudgeOptions, inputs: Inputs, settings: Settings | None) -> Assignment:
-    from karat.judges.assignments import answers_to_judge, check_task, documents_to_judge
+    from karat.grounding.judges.assignments import answers_to_judge, check_task, documents_to_judge
 
     if settings is None:
         return answers_to_judge(files, options)

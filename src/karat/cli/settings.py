@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from karat.answers.similarity import SAS, STATIC
 from karat.cli.inputs import Inputs, read_groups
 from karat.measures import meanings, parse
+from karat.measures.answers.similarity import SAS, STATIC
 from karat.options import EVALUATION_OPTIONS
 from karat.registry.names import parse_name
 from karat.registry.selection import listed_measures

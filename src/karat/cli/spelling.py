@@ -9,8 +9,8 @@ from functools import partial
 
 import click
 
-from karat.arguments import is_list_like
 from karat.errors import KaratError, Parameter
+from karat.errors.arguments import is_list_like
 
 # Parameters whose option has another name, and what the value of the option begins with.
 _OPTIONS = {

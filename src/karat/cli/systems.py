@@ -13,23 +13,23 @@ from typing import Any
 from karat.cli.files import named_with_others, split_system
 from karat.cli.inputs import Inputs, Side
 from karat.cli.settings import Settings, with_findings, with_static_model
-from karat.columns import absence, plain_names
 from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
-from karat.files.input_file import InputFile
 from karat.matching.matchers import matcher_of
 from karat.options import EVALUATION_OPTIONS, UNKNOWN_LABELS
 from karat.output.progress import progress_bar
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.columns import absence, plain_names
+from karat.reading.contents.contents import Content, content_of, first_is_truth
+from karat.reading.contents.samples import sample
+from karat.reading.pairs.any_source import read_truth
+from karat.reading.pairs.beir import is_data_set, qrels_of_split
+from karat.reading.pairs.data_sets import named_data_set
+from karat.reading.pairs.run_files import name_of_file, run_names
 from karat.scores import Finding, Scores
 from karat.scores.directions import with_lower_is_better
 from karat.scores.finding import hint_about_documents
 from karat.scores.loading import read_scores
-from karat.sources import read_truth
-from karat.sources.beir import is_data_set, qrels_of_split
-from karat.sources.contents import Content, content_of, first_is_truth
-from karat.sources.data_sets import named_data_set
-from karat.sources.run_files import name_of_file, run_names
-from karat.sources.samples import sample
 
 _MAYBE_SCORES: tuple[Content, ...] = ("documents or scores", "nothing")
 

@@ -64,11 +64,11 @@ def summary(files: tuple[str, ...], n: int, export: str | None, **given: Any) ->
     from dataclasses import replace
 
     from karat.cli.output import Output
-    from karat.files.names import suffix_of
-    from karat.labels.reading import read_verdict_records
-    from karat.labels.summary import HEADER, label_rows, summarize
+    from karat.grounding.labels.summary import HEADER, label_rows, summarize
+    from karat.grounding.verdict_file.reading import read_verdict_records
     from karat.output.delimited import delimited
     from karat.output.files import write_text
+    from karat.reading.bytes.names import suffix_of
 
     if n < 0:
         raise KaratError(f"-n {n} is negative", hint="Use a number of disagreements; 0 shows all of them.")
@@ -139,11 +139,11 @@ def template(
 ) -> None:
     """Write a sheet with a row for each label that people are to give."""
     from karat.cli.inputs import Inputs, parse_fields
-    from karat.labels.reading import read_verdict_records
-    from karat.labels.recipes import needed_fields
-    from karat.labels.results import read_responses
-    from karat.labels.sheets import sheet_of, write_sheet
-    from karat.sources.run_files import run_names
+    from karat.grounding.labels.recipes import needed_fields
+    from karat.grounding.responses.results import read_responses
+    from karat.grounding.sheets.sheets import sheet_of, write_sheet
+    from karat.grounding.verdict_file.reading import read_verdict_records
+    from karat.reading.pairs.run_files import run_names
 
     if os.path.exists(file) and os.path.getsize(file):
         hint = "Write to another file, or remove this one first."
@@ -190,8 +190,8 @@ def template(
 )
 def import_sheet(sheet: str, file: str, by: str) -> None:
     """Read a sheet that was filled in, and add its labels to a verdict file."""
-    from karat.labels.filled_sheets import SheetError, read_filled_sheet
-    from karat.labels.writing import add_to_verdict_file
+    from karat.grounding.sheets.filled_sheets import SheetError, read_filled_sheet
+    from karat.grounding.sheets.writing import add_to_verdict_file
 
     try:
         filled = read_filled_sheet(sheet, by)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from karat.comparison.compute import compare_with
 from karat.comparison.method import Margins, Method, choose_method
 from karat.comparison.result import Comparison, ComparisonRow
-from karat.files.file_objects import FileSource
 from karat.options import Correction, Family, Test
+from karat.reading.bytes.file_objects import FileSource
 from karat.registry.selection import Measures
 from karat.scores import Scores, StoredScores
 from karat.scores.directions import with_lower_is_better

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from karat.comparison.method import IntervalMethod, Method
-from karat.judged import Bools, Floats
+from karat.data.judged import Bools, Floats
 from karat.options import Test
 from karat.output.progress import progress_bar
 from karat.registry import Combine

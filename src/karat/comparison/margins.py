@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from karat.arguments import name_and_number, parse_number
 from karat.comparison.differences import MeasureValues, Pair, run_tests
 from karat.comparison.method import MARGIN, WRITE_MARGINS, Margins, Method
 from karat.errors import KaratError, Message, Parameter, require
+from karat.errors.arguments import name_and_number, parse_number
 from karat.options import Test
 from karat.registry.registry import several_measures
 from karat.scores import Scores

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
-from karat.arguments import check_switch
 from karat.comparison.power import check_difference
 from karat.errors import Message, Parameter, require, shown
+from karat.errors.arguments import check_switch
 from karat.options import Correction, Family, Test, check_choice, check_level, check_random
 from karat.registry import Measure
 from karat.stats import PERMUTATIONS, RESAMPLES, SEED, Criterion

@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 
-from karat.arguments import as_number
 from karat.errors import KaratError, Parameter
+from karat.errors.arguments import as_number
 from karat.stats import queries_needed, smallest_difference
 
 POWER = 0.8

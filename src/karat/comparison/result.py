@@ -204,8 +204,8 @@ class Comparison(ComparisonExports, Reportable):
         The kinds are those of `Scores.plot`. `differences` and `scatter` show each system that was compared with a
         baseline, or those that `system` and `baseline` name.
         """
-        from karat.plots.kinds import Subject, draw
-        from karat.plots.paper import paper_chart
+        from karat.report.plots.kinds import Subject, draw
+        from karat.report.plots.paper import paper_chart
 
         pairs = self.pairs(system, baseline)
         grouping = {"by": by, "bins": bins, "queries": queries}
@@ -269,7 +269,7 @@ class Comparison(ComparisonExports, Reportable):
 
     def _repr_html_(self) -> str:
         """For a notebook: the table, and the differences of the first measure if the extra is installed."""
-        from karat.plots.notebook import differences_image
+        from karat.report.plots.notebook import differences_image
 
         return self.table().html() + differences_image(self)
 

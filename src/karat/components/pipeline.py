@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping
 from copy import deepcopy
 from typing import Any, TextIO
 
-from karat.arguments import check_names
 from karat.components.component import Input, inputs_of, may_modify_inputs, outputs_of
 from karat.components.graph import Connection, Graph
 from karat.components.inputs import check_input, checked_inputs
@@ -20,6 +19,7 @@ from karat.components.serialization import (
     from_haystack,
 )
 from karat.errors import KaratError, Parameter, Place, plural, require, safe_line, shown
+from karat.errors.arguments import check_names
 
 # One thread at a time: otherwise two threads could load the same model twice.
 _WARM_UP = threading.Lock()

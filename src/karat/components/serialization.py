@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from typing import Any, Self
 
-from karat.arguments import check_names
 from karat.components.component import registered, type_name
 from karat.errors import KaratError, Parameter, did_you_mean, enumeration, require, shown
+from karat.errors.arguments import check_names
 
 
 def component_class(name: str) -> type:

@@ -9,8 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from karat.arguments import check_path, check_text
 from karat.errors import KaratError, KaratTypeError, shown
+from karat.errors.arguments import check_path, check_text
 
 
 @dataclass

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
-from karat.arguments import check_switch
 from karat.documents.byte_stream import ByteStream
 from karat.documents.fields import (
     ALIASES,
@@ -23,6 +22,7 @@ from karat.documents.fields import (
 )
 from karat.documents.sparse_embedding import SparseEmbedding
 from karat.errors import KaratError, Place, shown
+from karat.errors.arguments import check_switch
 
 # Fields that most documents lack. In a mapping they are often None, and then they are not metadata either.
 _ATTACHMENTS = ("blob", "embedding", "sparse_embedding")

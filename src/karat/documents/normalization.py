@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain, groupby
 
-from karat.arguments import is_list_like
 from karat.errors import KaratError, Parameter, did_you_mean, shown
+from karat.errors.arguments import is_list_like
 
 Folds = tuple[str, ...]
 """Names of normalizations, in the order of `FOLDS`."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, Self
 
-from karat.arguments import is_list_like
 from karat.errors import KaratError, require, shown
+from karat.errors.arguments import is_list_like
 
 
 @dataclass

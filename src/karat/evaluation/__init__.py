@@ -8,17 +8,21 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
-from karat.arguments import check_text
 from karat.errors import KaratError, Message, Parameter, require
+from karat.errors.arguments import check_text
 from karat.evaluation.answers import evaluate_answers, score_answers
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.documents import read_shared_truth, score_documents
 from karat.evaluation.findings import empty_results
 from karat.evaluation.merge import merge
-from karat.evaluation.reading import ReadingOptions, check_reading, read_matcher
-from karat.files.input_file import Progress
+from karat.evaluation.reading import EvaluationOptions, ReadingOptions, check_reading, read_matcher
 from karat.matching.matchers import matcher_of
-from karat.options import AUTHOR, EvaluationOptions, Unknown, complete_options
+from karat.options import AUTHOR, Unknown, complete_options
+from karat.reading.bytes.input_file import Progress
+from karat.reading.pairs.objects import rereadable
+from karat.reading.pairs.run_files import named_runs
+from karat.reading.records.result_fields import PARTS
+from karat.reading.records.results import Results, read_results
 from karat.registry import Measure, Subject, meanings, parse
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
@@ -32,10 +36,6 @@ from karat.registry.selection import (
     subject_of,
 )
 from karat.scores import Finding, Scores, SystemScores
-from karat.sources.objects import rereadable
-from karat.sources.result_fields import PARTS
-from karat.sources.results import Results, read_results
-from karat.sources.run_files import named_runs
 
 if TYPE_CHECKING:
     from karat.evaluation.eval_run_result import EvaluationRunResult

@@ -11,7 +11,7 @@ from heapq import nsmallest
 from itertools import chain
 from typing import Self
 
-from karat.answers import Answers
+from karat.data.answers import Answers
 
 _EXAMPLES = 4  # one more than messages show, so that they can say whether there are others
 

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
-from karat.answers import Answers
-from karat.arguments import check_text
+from karat.data.answers import Answers
+from karat.data.judged import Floats
 from karat.errors import Place, require
+from karat.errors.arguments import check_text
 from karat.evaluation.answer_facts import AnswerFacts
 from karat.evaluation.findings import SCORE_MISSING, answer_findings, no_common_queries
-from karat.judged import Floats
 from karat.options import Missing, check_choice
+from karat.reading.pairs.digests import LazyDigests, digest
+from karat.reading.records.answer_rows import source_name
+from karat.reading.records.answers import read_gold_answers, read_predicted_answers
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, Selection, asked_names, select_measures
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
-from karat.sources.answer_rows import source_name
-from karat.sources.answers import read_gold_answers, read_predicted_answers
-from karat.sources.digests import LazyDigests, digest
 
 
 def evaluate_answers(

@@ -10,7 +10,7 @@ from karat.documents.fields import DocumentLike, document_field
 from karat.documents.ids import identifier
 from karat.errors import KaratError
 from karat.matching.matchers import FunctionMatcher, Matcher
-from karat.sources.containers import RankedLists, Run, Truth
+from karat.reading.pairs.containers import RankedLists, Run, Truth
 
 
 class CorpusMatcher(NamedTuple):
@@ -25,7 +25,7 @@ def with_corpus(matcher: Matcher, corpus: Any, truth: Truth, runs: Iterable[Run]
 
     Of documents with a content of their own, and of queries that are not evaluated, no texts are read.
     """
-    from karat.sources.texts import read_texts
+    from karat.reading.texts.texts import read_texts
 
     wanted = _without_content(truth.docs if truth.documents is None else truth.documents)
     for run in runs:

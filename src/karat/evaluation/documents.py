@@ -8,24 +8,24 @@ from functools import partial
 from typing import Any, Self
 
 from karat.analysis.evidence import Evidence
+from karat.data.judged import Bools, Floats, Judged, Pool
+from karat.data.spans import Spans
 from karat.errors import KaratError, Message, Parameter, Place, require, shown
 from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
 from karat.evaluation.reading import ReadingOptions, paths_of, read_judgments, read_labelled_judgments
-from karat.files.input_file import Progress
-from karat.judged import Bools, Floats, Judged, Pool
 from karat.matching.matchers import FunctionMatcher, Matcher, Same
 from karat.options import Missing
 from karat.ranking import RankingRules, judge, judge_pool
+from karat.reading.bytes.input_file import Progress
+from karat.reading.pairs.any_source import Truth, read_run
+from karat.reading.pairs.digests import LazyDigests, span_digests, truth_digests
+from karat.reading.pairs.numeric_ids import Note, notes_on_reading
 from karat.registry import Measure
 from karat.registry.selection import Selection, asked_names, notes_on_names
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
-from karat.sources import Truth, read_run
-from karat.sources.digests import LazyDigests, span_digests, truth_digests
-from karat.sources.numeric_ids import Note, notes_on_reading
-from karat.spans import Spans
 
 
 def need_spans(measures: Iterable[Measure]) -> bool:
@@ -44,7 +44,7 @@ def read_shared_truth(
     """Ground truth, read once for several runs, with the labels of its unjudged documents; spans are read later."""
     if not need_spans(measures):
         return read_labelled_judgments(truth, inputs, matcher, verdicts, by)
-    from karat.sources.spans import materialized
+    from karat.reading.records.spans import materialized
 
     what = "labels grade documents, and measures of spans read spans"
     hint: Message = ["Leave ", Parameter("verdicts"), " out, or evaluate spans by themselves."]
@@ -119,7 +119,7 @@ class JudgedDocuments:
         notes_on_truth: tuple[Note, ...] = ()
         notes_on_run: tuple[Note, ...] = ()
         if need_spans(measures):
-            from karat.sources.spans import materialized, read_spans, spans_of_frame
+            from karat.reading.records.spans import materialized, read_spans, spans_of_frame
 
             truth, run = materialized(truth), materialized(run)
             if listed := spans_of_frame(truth, "grade", inputs.truth_columns, "the ground truth"):

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from karat.judged import Bools, Judged
+from karat.data.judged import Bools, Judged
 from karat.ranking import Observations
+from karat.reading.pairs.numeric_ids import Note
 from karat.registry import Measure
 from karat.scores.finding import in_order_of_ids
-from karat.sources.numeric_ids import Note
 
 LEAST_POSITIVE = math.ulp(0.0)
 """the lowest grade that counts in graded measures without a threshold"""

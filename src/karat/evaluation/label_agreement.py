@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from karat.analysis.label_agreement import LabelAgreement, TaskAgreement, ValueAgreement, agreement_by_task
-from karat.columns import GivenNames
 from karat.errors import KaratError, Message, Parameter, plural, require, shown
 from karat.evaluation import evaluate_runs
 from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
 from karat.evaluation.verdicts import evaluate_verdicts
-from karat.labels.counting import Status, SubjectKey, is_person, label_status
-from karat.labels.reading import VerdictRecords, read_verdict_records
-from karat.labels.tasks import BUILT_IN
-from karat.labels.votes import ChosenLabels, chosen_labels
+from karat.grounding.labels.counting import Status, SubjectKey, is_person, label_status
+from karat.grounding.labels.votes import ChosenLabels, chosen_labels
+from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
+from karat.grounding.verdict_file.tasks import BUILT_IN
 from karat.matching.matchers import Same
+from karat.reading.columns import GivenNames
+from karat.reading.pairs.any_source import Truth
+from karat.reading.pairs.objects import rereadable
+from karat.reading.pairs.run_files import named_runs
 from karat.registry.names import format_value
 from karat.registry.selection import DEFAULT_MEASURES, Measures, Selection, of_subject, select_measures
 from karat.scores import Scores
-from karat.sources import Truth
-from karat.sources.objects import rereadable
-from karat.sources.run_files import named_runs
 
 _HINT = (
     "`karat judge TRUTH RUN... --task relevance --overlap N` grades documents that people judged; `karat verdicts"

@@ -10,8 +10,8 @@ from typing import Self
 import numpy as np
 
 from karat.analysis.label_bounds import Cost, affordable, combination_costs, label_bounds, limit_of
-from karat.judged import Bools, Floats, Ints
-from karat.labels.selection import Selected
+from karat.data.judged import Bools, Floats, Ints
+from karat.grounding.labels.selection import Selected
 from karat.registry import Measure
 from karat.scores.bounds import Bounds, bounds_of_rows
 from karat.scores.combining import column_sum, differences

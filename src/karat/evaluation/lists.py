@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from karat.data.judged import Floats, Judged
 from karat.errors import KaratError
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import findings
-from karat.judged import Floats, Judged
 from karat.matching.matchers import Matcher
 from karat.ranking import Observations, judge_document_lists
-from karat.sources.list_checks import DocumentLists
+from karat.reading.pairs.list_checks import DocumentLists
 
 _WORTH_A_WARNING = ("empty-truths", "nothing-found", "nothing-retrieved", "keyless-golds")
 

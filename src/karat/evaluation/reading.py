@@ -7,17 +7,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.arguments import check_mapping, check_text
-from karat.columns import GivenNames
 from karat.errors import Message, Parameter, first_few, plural, require
+from karat.errors.arguments import check_mapping, check_text
 from karat.evaluation.corpus import CorpusMatcher, check_corpus, with_corpus
-from karat.files.names import check_format
 from karat.matching.matchers import Match, Matcher, Same, matcher_of
-from karat.options import AUTHOR
-from karat.sources import Truth, read_run, read_truth
+from karat.options import AUTHOR, RankingOptions
+from karat.reading.bytes.names import check_format
+from karat.reading.columns import GivenNames
+from karat.reading.pairs.any_source import Truth, read_run, read_truth
 
 if TYPE_CHECKING:
-    from karat.labels.votes import DocumentGrades
+    from karat.grounding.labels.votes import DocumentGrades
+
+
+class EvaluationOptions(RankingOptions, total=False):
+    """How a run is evaluated: keyword arguments of `evaluate`."""
+
+    match: Match
 
 
 class ReadingOptions(NamedTuple):
@@ -63,9 +69,9 @@ def read_labelled_judgments(
         hint: Message = ["Add ", Parameter("verdicts"), ", or leave it out."]
         require(by is None, [AUTHOR, " applies to verdicts, and there are none"], hint)
         return read_judgments(truth, inputs, matcher)
-    from karat.labels.reading import VerdictRecords, read_verdict_records
-    from karat.labels.votes import document_grades
-    from karat.sources.labelled_truth import with_labels
+    from karat.grounding.labels.votes import document_grades
+    from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
+    from karat.reading.pairs.labelled_truth import with_labels
 
     what = f"labels grade documents by their ids, and documents are matched by {matcher}"
     require(matcher == Same(), what, ["Use ", Parameter("match", "id"), ", the default."])

@@ -10,22 +10,28 @@ from typing import Any, get_args
 import numpy as np
 
 from karat.analysis.label_evidence import LabelEvidence
-from karat.arguments import check_text
 from karat.errors import KaratError, Message, Parameter
+from karat.errors.arguments import check_text
 from karat.evaluation.label_scores import LabelScores
-from karat.labels.label_facts import FailedLabels
-from karat.labels.missing import check_labels, failed_extractions, labelled_measures, labelled_samples, reads_answers
-from karat.labels.reading import VerdictRecords, read_verdict_records
-from karat.labels.results import read_labelled_results
-from karat.labels.selection import Selected, select
+from karat.grounding.labels.label_facts import FailedLabels
+from karat.grounding.labels.missing import (
+    check_labels,
+    failed_extractions,
+    labelled_measures,
+    labelled_samples,
+    reads_answers,
+)
+from karat.grounding.labels.selection import Selected, select
+from karat.grounding.responses.results import read_labelled_results
+from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
 from karat.options import Unknown, check_choice
+from karat.reading.pairs.digests import LazyDigests, digest
+from karat.reading.records.records import without_collection
+from karat.reading.records.result_fields import Part
+from karat.reading.records.results import Results
 from karat.registry.selection import Measures, Selection, asked_names, select_measures
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
-from karat.sources.digests import LazyDigests, digest
-from karat.sources.records import without_collection
-from karat.sources.result_fields import Part
-from karat.sources.results import Results
 
 _NAMED_BY: Message = [Parameter("name"), ", or FILE:NAME on the command line"]
 """how a system of results is named"""

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from karat.data.judged import Floats, Ints, ranges
 from karat.documents.fields import DocumentLike
 from karat.documents.key import Key
 from karat.errors import KaratError, Place
-from karat.judged import Floats, Ints, ranges
 from karat.matching.matchers import Comparer, FunctionMatcher, Matcher, Prefix, Same
 from karat.output.progress import progress_bar
-from karat.sources.containers import RankedLists, ScoredMappings, ScoredRows, Truth
-from karat.sources.list_checks import DocumentLists
-from karat.sources.mappings import grades_by_key
+from karat.reading.pairs.containers import RankedLists, ScoredMappings, ScoredRows, Truth
+from karat.reading.pairs.list_checks import DocumentLists
+from karat.reading.pairs.mappings import grades_by_key
 
 if TYPE_CHECKING:
     from karat.matching.rows import RowFinder
-    from karat.sources.hashing import Hashes
+    from karat.reading.pairs.hashing import Hashes
 
 
 # Of the last separators in ids, so many are looked for in all rows of a table at once.
@@ -74,13 +74,13 @@ class Joiner:
         docs = self._truth.docs
         if isinstance(docs, list):
             return list(map(docs.__getitem__, golds.tolist()))
-        from karat.sources import arrays
+        from karat.reading.pairs import arrays
 
         return list(arrays.text_column(docs).take(arrays.row_indices(golds)).to_pylist())
 
     def find_in_table(self, batch: ScoredRows, hashes: Hashes, positions: Ints) -> tuple[Ints, list[str], Ints]:
         """The hits: row, id of the retrieved document, and judged document; `hashes` has one hash per row."""
-        from karat.sources import arrays
+        from karat.reading.pairs import arrays
 
         if self._by_lookup:
             rows, golds = self._finder.find(batch, hashes, positions)
@@ -100,7 +100,7 @@ class Joiner:
 
     def _rows_by_key(self, batch: ScoredRows, positions: Ints) -> tuple[Ints, Ints]:
         """Find rows by their normalized ids, and by the text before each separator in them, the last one first."""
-        from karat.sources import arrays
+        from karat.reading.pairs import arrays
 
         left = np.arange(len(batch.scores))
         if self._match.key.changes_ids:

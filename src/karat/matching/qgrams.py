@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from karat.judged import Bools, Ints
+from karat.data.judged import Bools, Ints
 
 _WIDTHS = range(8, 3, -1)
 # If fewer q-grams are needed than this share, most texts of a language have them by chance.

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.judged import Bools, Ints
-from karat.sources import arrays
-from karat.sources.arrays import Column, text_column
+from karat.data.judged import Bools, Ints
+from karat.reading.pairs import arrays
+from karat.reading.pairs.arrays import Column, text_column
 
 if TYPE_CHECKING:
-    from karat.sources.containers import ScoredRows, Truth
-    from karat.sources.hashing import Hashes, RowIndex
+    from karat.reading.pairs.containers import ScoredRows, Truth
+    from karat.reading.pairs.hashing import Hashes, RowIndex
 
 # Bits in the bitmap per judged document. With n bits, about one in n of the other rows passes the filter.
 _BITS_PER_DOCUMENT = 128

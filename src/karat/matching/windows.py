@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from karat.data.judged import Ints
 from karat.errors import KaratError
-from karat.judged import Ints
 from karat.output.progress import progress_bar
 
 # How many ranges are compared for each range of the length of the text: in about as much time as `best_windows` takes.

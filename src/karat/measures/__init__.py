@@ -1,27 +1,27 @@
-"""All measures: retrieval measures, one file per family, and the answer measures of `karat.answers`.
+"""All measures: retrieval measures, one file per family, and the answer measures of `karat.measures.answers`.
 
 `karat measures` lists them in the order of these imports.
 """
 
 # ruff: isort: skip_file
-from karat.measures.precision import P, Rprec, relative_P
-from karat.measures.interpolation import IPrec
-from karat.measures.recall import F, R, RecallAll, Success
-from karat.measures.average import AP, GMAP, Bpref, infAP
-from karat.measures.gain import DCG, nDCG
-from karat.measures.user_models import ERR, RBP, RR, RBPResidual
-from karat.measures.sets import SetAP, SetF, SetP, SetR
-from karat.measures.counts import Hits, NumQ, NumRel, NumRelRet, NumRet
-from karat.measures.counts import Hole, JudgedShare, UnjudgedShare
+from karat.measures.documents.precision import P, Rprec, relative_P
+from karat.measures.documents.interpolation import IPrec
+from karat.measures.documents.recall import F, R, RecallAll, Success
+from karat.measures.documents.average import AP, GMAP, Bpref, infAP
+from karat.measures.documents.gain import DCG, nDCG
+from karat.measures.documents.user_models import ERR, RBP, RR, RBPResidual
+from karat.measures.documents.sets import SetAP, SetF, SetP, SetR
+from karat.measures.documents.counts import Hits, NumQ, NumRel, NumRelRet, NumRet
+from karat.measures.documents.counts import Hole, JudgedShare, UnjudgedShare
 from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
-from karat.measures.grounding import ContextPrecision, ContextRecall, ContextRelevance, Faithfulness
-from karat.measures.nuggets import NuggetCoverage, NuggetRecall
-from karat.measures.citations import CitationF1, CitationPrecision, CitationRecall, CitationValid
-from karat.measures.citations import SupportPrecision, SupportRecall
-from karat.measures.claims import ClaimF1, ClaimPrecision, ClaimRecall, ContextUtilization
-from karat.measures.claims import Hallucination, NoiseSensitivity, SelfKnowledge
-from karat.measures.rubrics import Abstention, Correctness
-from karat.answers import EM, SAS, Contains, RougeL, TokenF1, TokenPrecision, TokenRecall
+from karat.measures.labels.grounding import ContextPrecision, ContextRecall, ContextRelevance, Faithfulness
+from karat.measures.labels.nuggets import NuggetCoverage, NuggetRecall
+from karat.measures.labels.citations import CitationF1, CitationPrecision, CitationRecall, CitationValid
+from karat.measures.labels.citations import SupportPrecision, SupportRecall
+from karat.measures.labels.claims import ClaimF1, ClaimPrecision, ClaimRecall, ContextUtilization
+from karat.measures.labels.claims import Hallucination, NoiseSensitivity, SelfKnowledge
+from karat.measures.labels.rubrics import Abstention, Correctness
+from karat.measures.answers import EM, SAS, Contains, RougeL, TokenF1, TokenPrecision, TokenRecall
 from karat.registry import Measure, definitions, meanings, parse, register
 
 __all__ = [

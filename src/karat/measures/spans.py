@@ -5,10 +5,10 @@ A character that is in several overlapping chunks counts once.
 
 from __future__ import annotations
 
-from karat.judged import Floats, share
-from karat.measures.settings import K
+from karat.data.judged import Floats, share
+from karat.data.spans import Spans
+from karat.measures.documents.settings import K
 from karat.registry import register
-from karat.spans import Spans
 
 _SETS = "G the characters of the gold spans, C those of the first k retrieved spans"
 _CHROMA = "Smith and Troynikov (2024), Evaluating Chunking Strategies for Retrieval, Chroma technical report"

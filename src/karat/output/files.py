@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from karat.arguments import check_path, is_remote
 from karat.errors import KaratError, require
+from karat.errors.arguments import check_path, is_remote
 
 if sys.platform != "win32":
     import fcntl

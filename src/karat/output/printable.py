@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from karat.arguments import check_switch
 from karat.errors import KaratError, Parameter, for_log, require
+from karat.errors.arguments import check_switch
 from karat.output.delimited import delimited
 from karat.output.files import json_text, write_text
 from karat.output.tables import DIGITS, Table

@@ -8,19 +8,19 @@ from functools import partial
 
 import numpy as np
 
+from karat.data.judged import Bools, Floats, Ints, Judged, Pool
 from karat.documents.fields import document_keys
 from karat.documents.key import Key
 from karat.errors import KaratError, Message, Parameter, require
-from karat.judged import Bools, Floats, Ints, Judged, Pool
 from karat.matching.joiner import Joiner, join_lists
 from karat.matching.matchers import Matcher, Same
 from karat.options import Duplicates, Ties
 from karat.ranking.ties import ranks_by_score, ranks_in_table, ties_of_large_scores
-from karat.sources import run_from_lists, truth_from_lists
-from karat.sources.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
-from karat.sources.list_checks import DocumentLists
-from karat.sources.mappings import truth_from_mapping
-from karat.threads import in_threads
+from karat.reading.bytes.threads import in_threads
+from karat.reading.pairs.any_source import run_from_lists, truth_from_lists
+from karat.reading.pairs.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
+from karat.reading.pairs.list_checks import DocumentLists
+from karat.reading.pairs.mappings import truth_from_mapping
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class BatchRanker:
 
     def _table(self, batch: ScoredRows) -> tuple[Batch, RankedBatch]:
         from karat.matching.rows import has_id_of_query
-        from karat.sources.hashing import repeated_rows
+        from karat.reading.pairs.hashing import repeated_rows
 
         identical = duplicates = 0
         if self.rules.ignore_identical_ids:
@@ -209,7 +209,7 @@ class BatchRanker:
 
     def _rows_to_keep(self, table: ScoredRows, repeated: Ints) -> Bools:
         """Which rows to keep so that each document is kept at its best rank; an error unless duplicates="first"."""
-        from karat.sources.arrays import row_indices
+        from karat.reading.pairs.arrays import row_indices
 
         segments = table.segments(repeated)
         docs = table.docs.take(row_indices(repeated)).to_pylist()

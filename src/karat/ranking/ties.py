@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from karat.judged import Floats, Ints, distinct, ranges, stretches
+from karat.data.judged import Floats, Ints, distinct, ranges, stretches
 from karat.options import Ties
-from karat.sources.columns import LARGEST_WHOLE
-from karat.sources.containers import ScoredMappings, ScoredRows
+from karat.reading.pairs.columns import LARGEST_WHOLE
+from karat.reading.pairs.containers import ScoredMappings, ScoredRows
 
 # If comparing the scores of a query's judged documents with all its scores takes fewer steps than this, the query is
 # compared together with others; otherwise its scores are sorted.
@@ -85,7 +85,7 @@ def ranks_in_table(table: ScoredRows, rows: Ints, docs: Sequence[str], grade: Fl
         above[hits], equal[hits] = _count(scores, offsets, segment[hits], score[hits])
 
     def names(rows: Ints) -> list[str]:
-        from karat.sources import arrays
+        from karat.reading.pairs import arrays
 
         return list(table.docs.take(arrays.row_indices(rows)).to_pylist())
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from karat.arguments import check_text
 from karat.errors import KaratError, did_you_mean, plural, require, shown
+from karat.errors.arguments import check_text
 from karat.registry.names import Value, check_length, format_name
 from karat.registry.parameters import JUDGED_ONLY, REQUIRED, MeasureParameter
 

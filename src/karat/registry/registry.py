@@ -9,8 +9,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import NamedTuple, TypedDict, Unpack, overload
 
-from karat.arguments import check_text
 from karat.errors import KaratError, Parameter, did_you_mean, require, shown
+from karat.errors.arguments import check_text
 from karat.registry.measure import (
     BestGrades,
     Combine,

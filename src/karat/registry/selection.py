@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from karat.arguments import is_list_like
 from karat.errors import KaratError, require, shown
+from karat.errors.arguments import is_list_like
 from karat.registry.measure import Measure, Subject
 from karat.registry.names import parse_name
 from karat.registry.peers import LISTS_IN_TREC_EVAL, IrMeasure, by_name, expand_names

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from karat.answers import Answers
-from karat.answers.shared_words import shared_words
-from karat.judged import share
+from karat.data.answers import Answers
+from karat.data.judged import share
 from karat.measures import meanings
+from karat.measures.answers.overlap import word_overlap
+from karat.measures.answers.shared_words import shared_words
 from karat.report.subject import ReportSubject
 
 
@@ -51,7 +52,7 @@ def _normalization(subject: ReportSubject) -> str:
 
 def _best_golds(answers: Answers, normalize: str) -> list[int | None]:
     """For each question, the gold answer that shares most words with the predicted one; None if there is none."""
-    words = answers.overlap(normalize)
+    words = word_overlap(answers, normalize)
     scores = share(2 * words.shared, words.gold + words.predicted)
     found: list[int | None] = []
     start = 0

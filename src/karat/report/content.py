@@ -12,14 +12,15 @@ from karat.analysis.slices import Slices
 from karat.analysis.texts import questions_of
 from karat.errors import plural, printable
 from karat.measures import meanings
-from karat.plots.labels import labels
-from karat.plots.page import charts_for_page
-from karat.plots.rows import first_ranks
+from karat.reading.texts.texts import FoundTexts, Text, read_texts
 from karat.report.answers import answers_part
 from karat.report.budget import Budget
 from karat.report.documents import Documents
 from karat.report.moves import moves
 from karat.report.numbers import Number, numbers
+from karat.report.plots.labels import labels
+from karat.report.plots.page import charts_for_page
+from karat.report.plots.rows import first_ranks
 from karat.report.provenance import Provenance
 from karat.report.rankings import RANKS, Lists, read_lists
 from karat.report.sentences import answer
@@ -29,7 +30,6 @@ from karat.report.verdicts import label_bounds, passages_in_order, verdicts_part
 from karat.scores import Scores
 from karat.scores.combining import combination
 from karat.scores.summary import notes
-from karat.sources.texts import FoundTexts, Text, read_texts
 
 _UNUSED_CORPUS = "the corpus was not read: the report has no documents that need a text"
 

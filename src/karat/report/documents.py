@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.analysis.texts import id_and_text
 from karat.documents.fields import DocumentLike, document_field
-from karat.sources.texts import Text
+from karat.reading.texts.texts import Text
 
 
 @dataclass

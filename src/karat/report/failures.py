@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from karat.labels.label_columns import LISTS
-from karat.labels.selection import Selected
+from karat.grounding.labels.selection import Selected
+from karat.grounding.verdict_file.label_columns import LISTS
 
 _LONGEST_ERROR = 500  # characters
 _MOST_CALLS = 20

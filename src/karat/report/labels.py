@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from karat.analysis.label_evidence import LabelEvidence
-from karat.judged import Floats, Ints
-from karat.labels.reading import VerdictRecords
-from karat.labels.records import Item
+from karat.data.judged import Floats, Ints
+from karat.data.verdicts import AGAINST, SETS, ItemSet, Labels, Verdicts
+from karat.grounding.verdict_file.reading import VerdictRecords
+from karat.grounding.verdict_file.records import Item
 from karat.report.documents import Documents
 from karat.report.failures import Failures
-from karat.verdicts import AGAINST, SETS, ItemSet, Labels, Verdicts
 
 _MOST_ITEMS = 200
 """items of one kind that are shown of an answer"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 
 Number = int | float | str | None
 

@@ -12,7 +12,7 @@ from importlib import metadata
 from typing import Any
 
 from karat import __version__
-from karat.labels.calls import Call, count_calls
+from karat.grounding.verdict_file.calls import Call, count_calls
 from karat.report.subject import ReportSubject
 from karat.scores.fingerprint import Fingerprint
 from karat.stats import SEED

@@ -10,8 +10,8 @@ import numpy as np
 
 from karat.comparison import Comparison, Method, compare_with
 from karat.comparison.alignment import align_systems, check_finite
+from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Message, Parameter, plural, require
-from karat.judged import Floats, Ints
 from karat.measures import meanings
 from karat.registry import Measure
 from karat.scores import Scores

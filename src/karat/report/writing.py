@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from karat.arguments import check_text
 from karat.errors import KaratError, enumeration
+from karat.errors.arguments import check_text
 from karat.output.files import check_writable, write_text
 from karat.report.content import report_content
 from karat.report.provenance import Provenance

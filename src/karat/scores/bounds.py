@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from karat.data.judged import Bools, Floats, Ints
 from karat.errors import KaratError, Place, plural, safe_line
-from karat.judged import Bools, Floats, Ints
 from karat.output.printable import Printable
 from karat.output.tables import DIGITS, Cell, Mark, Table
 from karat.registry.names import format_value

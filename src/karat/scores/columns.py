@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Parameter, plural, shown
-from karat.judged import Floats, Ints
 
 
 def checked_columns(queries: Any, values: Any) -> dict[str, Floats]:

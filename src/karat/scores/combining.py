@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.measures import meanings
 from karat.registry import Combine, Definition
 from karat.stats import ROUNDING

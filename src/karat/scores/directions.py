@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from karat.arguments import check_names
 from karat.errors import KaratError, Message, Parameter, did_you_mean, enumeration, require
+from karat.errors.arguments import check_names
 from karat.measures import meanings
 from karat.scores.names import all_measures
 

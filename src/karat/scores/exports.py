@@ -12,16 +12,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.arguments import check_path, check_switch
+from karat.data.judged import Floats
 from karat.errors import KaratError, require, shown
-from karat.files.part_files import METADATA
-from karat.judged import Floats
+from karat.errors.arguments import check_path, check_switch
 from karat.measures import Measure
 from karat.options import Names, check_level
 from karat.output.delimited import delimited
 from karat.output.files import json_text, write_text, write_whole
 from karat.output.printable import Tabular, check_delimiter
 from karat.output.tables import DIGITS, Table
+from karat.reading.bytes.part_files import METADATA
 from karat.scores.names import all_measures, with_names
 from karat.scores.reportable import Reportable
 
@@ -195,8 +195,8 @@ class Exports(Tabular, Reportable):
         or `system`, with `baseline`, which is the first one by default. `slices` takes `by`, `bins` and `queries` as
         `Scores.slices` does. Measures have the names that they were asked for by if `names` is `asked`.
         """
-        from karat.plots.kinds import Subject, draw, pairs_of
-        from karat.plots.paper import paper_chart
+        from karat.report.plots.kinds import Subject, draw, pairs_of
+        from karat.report.plots.paper import paper_chart
 
         systems = self._by_system()
         grouping = {"by": by, "bins": bins, "queries": queries}

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from karat.arguments import as_count, check_names, check_text
 from karat.errors import KaratError, Parameter, for_log, plural, printable
+from karat.errors.arguments import as_count, check_names, check_text
 
 _NUMBERS = re.compile("([0-9]+)")
 

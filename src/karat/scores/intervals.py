@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from karat.judged import Bools, Floats
+from karat.data.judged import Bools, Floats
 from karat.output.progress import progress_bar
 from karat.scores.combining import after_mean, before_mean, combination, range_of_terms
 from karat.stats import (

@@ -11,18 +11,18 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from karat.arguments import check_path
 from karat.errors import KaratError, Place, enumeration, first_few, require, shown
-from karat.files.delimited_text import SEPARATORS, likely_separator, parsed_rows, row_error
-from karat.files.file_objects import FileSource, is_file_object
-from karat.files.input_file import InputFile
-from karat.files.json_start import json_or_jsonl
-from karat.files.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, arrow_format
-from karat.files.names import ArrowFormat, format_of_name, is_arrow, without_suffixes
-from karat.files.part_files import METADATA
-from karat.json_decoding import decode_json
+from karat.errors.arguments import check_path
 from karat.measures import meanings
 from karat.output.delimited import unguarded
+from karat.reading.bytes.delimited_text import SEPARATORS, likely_separator, parsed_rows, row_error
+from karat.reading.bytes.file_objects import FileSource, is_file_object
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.json_decoding import decode_json
+from karat.reading.bytes.json_start import json_or_jsonl
+from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, arrow_format
+from karat.reading.bytes.names import ArrowFormat, format_of_name, is_arrow, without_suffixes
+from karat.reading.bytes.part_files import METADATA
 from karat.scores.directions import with_lower_is_better
 from karat.scores.finding import perhaps_documents
 from karat.scores.score_folder import is_folder, read_folder
@@ -83,7 +83,7 @@ def _input_file(source: FileSource) -> InputFile:
 
 
 def _from_table(file: InputFile, format: ArrowFormat) -> dict[str, Scores]:  # noqa: A002
-    from karat.files.arrow_file import ArrowFile
+    from karat.reading.bytes.arrow_file import ArrowFile
 
     table = ArrowFile(file, format).table()
     _check_names(table.column_names, file.name)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from karat.arguments import as_count
+from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Place
-from karat.judged import Floats, Ints
+from karat.errors.arguments import as_count
 from karat.scores.combining import column_sum, differences
 
 

@@ -13,12 +13,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from karat.arguments import as_count, is_remote
 from karat.errors import KaratError, NoSuchFileError, Place, plural, require, shown
-from karat.files.input_file import InputFile
-from karat.files.part_files import DESCRIPTION, part_files
-from karat.files.remote import RemotePath, local_path
-from karat.json_decoding import decode_json
+from karat.errors.arguments import as_count, is_remote
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.json_decoding import decode_json
+from karat.reading.bytes.part_files import DESCRIPTION, part_files
+from karat.reading.bytes.remote import RemotePath, local_path
 from karat.scores.score_table import ScoreTable, column_values
 from karat.scores.scores import Scores
 from karat.scores.stored_scores import FORMAT
@@ -96,7 +96,7 @@ def _digests(queries: Sequence[object], digests: Sequence[object]) -> dict[str, 
 
 
 def _columns_of_part(file: InputFile, names: Iterable[str], measures: Sequence[str]) -> dict[str, Sequence[Any]]:
-    from karat.files.arrow_file import ArrowFile
+    from karat.reading.bytes.arrow_file import ArrowFile
 
     table = ArrowFile.of(file).table()
     for name in names:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.columns import missing_columns
-from karat.columns.spellings import SPELLINGS, find_column
+from karat.data.judged import Floats
 from karat.errors import KaratError, Place, enumeration, require, shown
-from karat.judged import Floats
+from karat.reading.columns import missing_columns
+from karat.reading.columns.spellings import SPELLINGS, find_column
 from karat.scores.bounds import Bounds
 from karat.scores.finding import Finding
 from karat.scores.fingerprint import Fingerprint
@@ -190,7 +190,7 @@ def column_values(column: Any, place: Place | str, is_measure: bool) -> Sequence
     """The values of an Arrow column; those that cannot be ids or numbers are described by their type."""
     import pyarrow as pa
 
-    from karat.files.arrow_values import decoded
+    from karat.reading.bytes.arrow_values import decoded
 
     column = decoded(column, place)
     kind = column.type

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.arguments import as_count, check_mapping, check_names, check_text
+from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, safe_line, shown
-from karat.judged import Floats, Ints
+from karat.errors.arguments import as_count, check_mapping, check_names, check_text
 from karat.measures import Measure
 from karat.options import Names, check_level, check_random
 from karat.output.files import write_text
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from karat.analysis.explain import Explanation
     from karat.analysis.label_evidence import LabelEvidence
     from karat.analysis.slices import Slices
-    from karat.answers import Answers
-    from karat.files.file_objects import FileSource
+    from karat.data.answers import Answers
+    from karat.reading.bytes.file_objects import FileSource
     from karat.scores.fingerprint import Fingerprint
 
 

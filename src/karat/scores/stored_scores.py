@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from karat.arguments import is_remote
 from karat.errors import enumeration, plural, safe_line
+from karat.errors.arguments import is_remote
 from karat.measures import Measure
 from karat.options import check_level
 from karat.output.printable import Printable, Tabular

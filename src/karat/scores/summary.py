@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from karat.arguments import as_count
 from karat.errors import KaratError, Parameter, enumeration, percent, plural
+from karat.errors.arguments import as_count
 from karat.options import level_text
 from karat.output.tables import BEST, DIGITS, Cell, Table
 from karat.scores import Scores

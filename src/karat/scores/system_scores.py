@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from karat.arguments import check_switch
 from karat.errors import KaratError, did_you_mean, require, safe_line, shown
+from karat.errors.arguments import check_switch
 from karat.measures import Measure
 from karat.options import Names
 from karat.output.files import write_text
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from karat.comparison import Comparison
-    from karat.files.file_objects import FileSource
+    from karat.reading.bytes.file_objects import FileSource
 
 
 @dataclass(frozen=True, eq=False, repr=False)

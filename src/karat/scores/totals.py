@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from karat.data.judged import Floats
 from karat.errors import KaratError, Place
-from karat.judged import Floats
 from karat.scores.combining import before_mean, combination
 from karat.stats import Moments
 

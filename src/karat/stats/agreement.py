@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.judged import Floats, Ints
+from karat.data.judged import Floats, Ints
 from karat.stats.bootstrap import MAX_RESAMPLED, SEED, abc_interval_of_mean, bca_interval, bootstrap_means
 
 

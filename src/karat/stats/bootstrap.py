@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.stats.student import critical_value
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.stats.bootstrap import MAX_ACCELERATION, MAX_RESAMPLED, SEED, acceleration_of
 
 _PERMUTATIONS = 999

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.judged import Floats, Ints
+from karat.data.judged import Floats, Ints
 from karat.stats.bootstrap import ROUNDING
 from karat.stats.power import spread_of
 from karat.stats.student import critical_value

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.stats.bounded_means import bounded_interval
 from karat.stats.student import critical_value
 

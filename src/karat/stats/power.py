@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.stats.bootstrap import ROUNDING
 from karat.stats.student import beyond, critical_value
 

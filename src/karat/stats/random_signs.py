@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.judged import Bools, Floats, Ints
+from karat.data.judged import Bools, Floats, Ints
 from karat.stats.bootstrap import PERMUTATIONS, ROUNDING, SEED, Progress
 from karat.stats.inversion import (
     MAX_LISTED,

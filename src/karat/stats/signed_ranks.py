@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from karat.judged import Floats, Ints
+from karat.data.judged import Floats, Ints
 from karat.stats.bootstrap import ROUNDING
 
 # With more differences, or with more that share ranks, the sum of ranks is taken as normally distributed, as in scipy.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, Progress
 from karat.stats.inversion import Criterion, Ends, with_side
 from karat.stats.power import spread_of

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from karat.judged import Floats
+from karat.data.judged import Floats
 
 # Parts of the integral that are smaller than the largest one by this factor, as a logarithm, are left out.
 _NEGLIGIBLE = 50.0

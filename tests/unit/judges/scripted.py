@@ -6,9 +6,17 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from karat.judges.asking import Asker, carry_out
-from karat.judges.requests import Message, ModelReply, ModelRequest, ModelSettings, Plan, ReadReply, RequestOutcome
-from karat.judges.sending import Clock
+from karat.grounding.judges.asking import Asker, carry_out
+from karat.grounding.judges.requests import (
+    Message,
+    ModelReply,
+    ModelRequest,
+    ModelSettings,
+    Plan,
+    ReadReply,
+    RequestOutcome,
+)
+from karat.grounding.judges.sending import Clock
 
 SETTINGS = ModelSettings("tester")
 

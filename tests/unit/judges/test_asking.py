@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError
-from karat.judges.asking import Asker, carry_out, carry_out_async
-from karat.judges.budget import CallBudget, Prices, Usage
-from karat.judges.journal import Journal
-from karat.judges.requests import (
+from karat.grounding.judges.asking import Asker, carry_out, carry_out_async
+from karat.grounding.judges.budget import CallBudget, Prices, Usage
+from karat.grounding.judges.journal import Journal
+from karat.grounding.judges.requests import (
     AskAgainError,
     CallError,
     ModelReply,
@@ -429,7 +429,7 @@ def test_a_note_has_the_most_frequent_error_of_new_and_known_calls() -> None:
 
 
 def test_a_note_about_failures_has_a_limit_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.judges.asking._MOST_ERRORS", 2)
+    monkeypatch.setattr("karat.grounding.judges.asking._MOST_ERRORS", 2)
     asker, _, _ = asker_for([GOOD])
     for error in ("a", "b", "c", "d", "e", "b", None):
         asker.add_failure(error)

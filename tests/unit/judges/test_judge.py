@@ -12,9 +12,9 @@ import pytest
 
 import karat
 from karat import KaratError
-from karat.judges.prompts import load_prompts
-from karat.judges.requests import Message
-from karat.labels.recipes import RECIPES
+from karat.grounding.judges.prompts import load_prompts
+from karat.grounding.judges.requests import Message
+from karat.grounding.labels.recipes import RECIPES
 from tests.unit.judges.toy_judge import toy_reply
 
 ROOT = Path(__file__).parents[3]

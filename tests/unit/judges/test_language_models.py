@@ -13,11 +13,18 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError
-from karat.judges.asking import Asker, carry_out
-from karat.judges.budget import CallBudget, Prices, most_tokens
-from karat.judges.journal import Journal
-from karat.judges.model import language_model
-from karat.judges.requests import CallError, LanguageModel, Message, ModelReply, ModelSettings, ServerBusyError
+from karat.grounding.judges.asking import Asker, carry_out
+from karat.grounding.judges.budget import CallBudget, Prices, most_tokens
+from karat.grounding.judges.journal import Journal
+from karat.grounding.judges.model import language_model
+from karat.grounding.judges.requests import (
+    CallError,
+    LanguageModel,
+    Message,
+    ModelReply,
+    ModelSettings,
+    ServerBusyError,
+)
 from tests.llm_server import LLMServer, Response, Sent, error, reply
 from tests.unit.judges.scripted import SETTINGS, plans, request
 
@@ -174,8 +181,8 @@ def test_many_requests_learn_once_what_the_server_refuses() -> None:
 
 
 def test_requests_that_reach_no_end_do_not_hold_up_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.judges.sending._FIRST_WAIT", 0.001)
-    monkeypatch.setattr("karat.judges.sending._GRACE", 0.1)
+    monkeypatch.setattr("karat.grounding.judges.sending._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("karat.grounding.judges.sending._GRACE", 0.1)
     bad = [
         Response(hang_up=True),
         error(500),
@@ -196,7 +203,7 @@ def test_requests_that_reach_no_end_do_not_hold_up_the_others(monkeypatch: pytes
 def test_no_more_requests_than_allowed_are_at_the_server_at_a_time(
     concurrency: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karat.judges.sending._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("karat.grounding.judges.sending._FIRST_WAIT", 0.001)
     first = [error(500), error(429, headers={"Retry-After": "0"}), reply("what?"), Response(hang_up=True)]
     with LLMServer(lambda _: {"label": 1}, first=first * 3, delay=0.01) as server:
         model = language_model("tester", base_url=server.url)
@@ -228,7 +235,7 @@ def test_the_client_repeats_nothing_by_itself(response: Response) -> None:
 @pytest.mark.parametrize("limit", ["max_calls", "max_tokens", "max_cost"])
 def test_attempts_without_a_reply_are_booked_too(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The connection breaks, so that the model may have replied: each attempt counts with all that it may cost."""
-    monkeypatch.setattr("karat.judges.sending._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("karat.grounding.judges.sending._FIRST_WAIT", 0.001)
     most = most_tokens([*(each["content"] for each in request("question 0").messages), json.dumps({"type": "object"})])
     limits = {"max_calls": 4, "max_tokens": 4 * (most + 2048), "max_cost": 4 * (most + 2048) / 1e6}
     budget = CallBudget(**{limit: limits[limit]}, prices=Prices(1.0, 1.0))  # type: ignore[arg-type]
@@ -240,7 +247,7 @@ def test_attempts_without_a_reply_are_booked_too(limit: str, monkeypatch: pytest
 
 
 def test_no_more_requests_than_allowed_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.judges.sending._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("karat.grounding.judges.sending._FIRST_WAIT", 0.001)
     with LLMServer(lambda _: {"label": 1}, first=[error(500), error(429), reply("what?")]) as server:
         model = language_model("tester", base_url=server.url)
         asker = Asker(model, SETTINGS, Journal(), concurrency=16, budget=CallBudget(max_calls=10))

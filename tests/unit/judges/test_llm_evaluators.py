@@ -19,7 +19,7 @@ import pytest
 from karat import KaratError, Pipeline, evaluate_verdicts
 from karat.components.evaluators import ContextRelevanceEvaluator, FaithfulnessEvaluator, LLMEvaluator
 from karat.evaluation import EvaluationRunResult
-from karat.labels.reading import read_verdict_records
+from karat.grounding.verdict_file.reading import read_verdict_records
 from tests.llm_server import LLMServer, Sent, error
 
 KEY = "sk-a-key-that-nobody-must-see"

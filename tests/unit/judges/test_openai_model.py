@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError
-from karat.judges.model import language_model
-from karat.judges.openai_model import OpenAIModel, _Protocol
-from karat.judges.requests import (
+from karat.grounding.judges.model import language_model
+from karat.grounding.judges.openai_model import OpenAIModel, _Protocol
+from karat.grounding.judges.requests import (
     AskAgainError,
     CallError,
     LanguageModel,

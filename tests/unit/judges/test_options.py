@@ -12,8 +12,8 @@ import pytest
 import karat
 from karat.cli.judge import command
 from karat.components.evaluators import ContextRelevanceEvaluator, FaithfulnessEvaluator, LLMEvaluator
-from karat.judges.options import JUDGE_OPTIONS, JudgeArguments, JudgeOptions
-from karat.judges.requests import ModelSettings
+from karat.grounding.judges.options import JUDGE_OPTIONS, JudgeArguments, JudgeOptions
+from karat.grounding.judges.requests import ModelSettings
 
 OF_EVALUATORS = {"model", "base_url", "api_key_env", "concurrency", "timeout", "replay", "system"}
 OF_MANY_COMMANDS = {"queries", "corpus", "fields", "format"}

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
-from karat.judges.extraction import nuggets_request
-from karat.judges.journal import Journal
-from karat.judges.plans import plans, relevance_plans
-from karat.judges.prompts import load_prompts
-from karat.labels.reading import read_verdict_records
-from karat.labels.records import joint_digest, text_digest
-from karat.labels.results import read_responses
-from karat.labels.tasks import Task
-from karat.labels.votes import document_grades
-from karat.sources.texts import read_texts
+from karat.grounding.judges.extraction import nuggets_request
+from karat.grounding.judges.journal import Journal
+from karat.grounding.judges.plans import plans, relevance_plans
+from karat.grounding.judges.prompts import load_prompts
+from karat.grounding.labels.votes import document_grades
+from karat.grounding.responses.results import read_responses
+from karat.grounding.verdict_file.reading import read_verdict_records
+from karat.grounding.verdict_file.records import joint_digest, text_digest
+from karat.grounding.verdict_file.tasks import Task
+from karat.reading.texts.texts import read_texts
 from tests.unit.judges.toy_judge import ToyJudge, toy_reply
 
 RESULT: dict[str, Any] = {

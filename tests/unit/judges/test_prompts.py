@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.errors import KaratError
-from karat.judges.prompts import NAMES, Prompt, load_prompts, text_version
-from karat.judges.replies import decode_reply
+from karat.grounding.judges.prompts import NAMES, Prompt, load_prompts, text_version
+from karat.grounding.judges.replies import decode_reply
 
 # A changed text needs a new version, because replies that were given to the old one are kept under its name.
 DIGESTS = {

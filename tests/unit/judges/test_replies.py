@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.judges.replies import (
+from karat.grounding.judges.replies import (
     LabelReply,
     UnreadableReplyError,
     decode_reply,

@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.errors import KaratError
-from karat.judges.journal import Journal
-from karat.judges.known_records import KnownCall
-from karat.judges.requests import ModelRequest, ReadReply
-from karat.labels.filled_sheets import FilledSheet
-from karat.labels.reading import read_verdict_records
-from karat.labels.records import record_line, text_digest
-from karat.labels.writing import add_to_verdict_file
+from karat.grounding.judges.journal import Journal
+from karat.grounding.judges.known_records import KnownCall
+from karat.grounding.judges.requests import ModelRequest, ReadReply
+from karat.grounding.sheets.filled_sheets import FilledSheet
+from karat.grounding.sheets.writing import add_to_verdict_file
+from karat.grounding.verdict_file.reading import read_verdict_records
+from karat.grounding.verdict_file.records import record_line, text_digest
 
 
 def call(key: str, reply: str | None = "{}", state: str = "done", **more: Any) -> dict[str, Any]:
@@ -400,9 +400,8 @@ def test_labels_are_not_imported_into_a_file_that_is_written_to(path: Path) -> N
 
 @contextmanager
 def _locked_elsewhere(path: Path) -> Iterator[int]:
-    code = (
-        "import sys\nfrom karat.judges.journal import Journal\nwith Journal(sys.argv[1]):\n print(flush=True)\n input()"
-    )
+    code = "import sys\nfrom karat.grounding.judges.journal import Journal\n"
+    code += "with Journal(sys.argv[1]):\n print(flush=True)\n input()"
     with subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()

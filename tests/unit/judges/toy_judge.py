@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from karat.judges.asking import Asker, carry_out
-from karat.judges.budget import Usage
-from karat.judges.journal import Journal
-from karat.judges.plans import Plans, plans
-from karat.judges.prompts import load_prompts
-from karat.judges.requests import Message, ModelSettings
-from karat.labels.results import read_responses
-from karat.labels.tasks import Task
+from karat.grounding.judges.asking import Asker, carry_out
+from karat.grounding.judges.budget import Usage
+from karat.grounding.judges.journal import Journal
+from karat.grounding.judges.plans import Plans, plans
+from karat.grounding.judges.prompts import load_prompts
+from karat.grounding.judges.requests import Message, ModelSettings
+from karat.grounding.responses.results import read_responses
+from karat.grounding.verdict_file.tasks import Task
 from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel
 
 _NAMES = {prompt.text: name for name, prompt in load_prompts().items()}

@@ -14,10 +14,10 @@ from karat.analysis.diff.query_diff import Move, QueryDiff
 from karat.analysis.evidence import Evidence
 from karat.analysis.label_rows import LabelChange
 from karat.analysis.texts import ShownTexts, id_and_text, label
-from karat.arguments import as_count, check_switch
+from karat.data.judged import Floats, Ints
 from karat.documents.fields import DocumentLike
 from karat.errors import KaratError, Parameter, did_you_mean, enumeration, plural, require, safe_line, shown
-from karat.judged import Floats, Ints
+from karat.errors.arguments import as_count, check_switch
 from karat.measures import meanings
 from karat.output.printable import Tabular
 from karat.output.tables import DIGITS, Table

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.judged import Floats, Ints, Judged, ranges
+from karat.data.judged import Floats, Ints, Judged, ranges
 from karat.registry import Measure
 
 # Judged documents, over all steps, that are computed at a time.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from karat.answers import EM
 from karat.components.component import component
 from karat.components.evaluators.answer_measure import AnswerMeasureEvaluator
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers
+from karat.measures.answers import EM
 
 
 @component

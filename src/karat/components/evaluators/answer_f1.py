@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from karat.answers import TokenF1
 from karat.components.component import component
 from karat.components.evaluators.answer_measure import AnswerMeasureEvaluator
+from karat.measures.answers import TokenF1
 
 
 @component

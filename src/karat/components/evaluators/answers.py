@@ -6,14 +6,15 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from karat.answers import Answers, Gold
 from karat.components.run_cache import cached
+from karat.data.answers import Answers
+from karat.data.judged import Floats
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text
 from karat.errors import plural
-from karat.judged import Floats
+from karat.measures.answers import Gold
+from karat.reading.pairs.list_checks import check_same_length
 from karat.scores import Scores
-from karat.sources.list_checks import check_same_length
 
 GoldAnswers = Sequence[Gold]
 """For each question one gold answer, a list of alternatives, or None if the answer is not known."""

@@ -11,7 +11,7 @@ from karat.components.evaluators.model_inputs import TEXTS, schema_of
 from karat.components.evaluators.questions import Question
 from karat.documents.normalization import FOLDS, normalized
 from karat.documents.words import tokens
-from karat.judges.requests import Record
+from karat.grounding.judges.requests import Record
 
 # The words and examples are those of Haystack (Apache-2.0), so that the labels can be compared with its own.
 _INSTRUCTIONS = (

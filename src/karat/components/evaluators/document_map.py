@@ -10,7 +10,7 @@ from karat.components.component import component
 from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
 from karat.errors import KaratError, Message, Parameter, did_you_mean, plural
 from karat.matching.matchers import Match
-from karat.sources.list_checks import DocumentLists
+from karat.reading.pairs.list_checks import DocumentLists
 
 Convention = Literal["found", "standard"]
 _MEASURES = {"found": "AP(norm=found, credit=rank)", "standard": "AP"}

@@ -11,8 +11,8 @@ from karat.documents.fields import check_field
 from karat.errors import KaratError, Parameter, shown
 from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of
 from karat.measures import Measure, parse
+from karat.reading.pairs.list_checks import DocumentLists
 from karat.scores import Scores
-from karat.sources.list_checks import DocumentLists
 
 
 @component

@@ -13,7 +13,7 @@ from karat.components.evaluators.documents import match_lists
 from karat.documents.fields import DocumentLike
 from karat.matching.matchers import Match, Same
 from karat.measures import DCG
-from karat.sources.list_checks import DocumentLists
+from karat.reading.pairs.list_checks import DocumentLists
 
 
 @component

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 
 from karat.components.run_cache import cached
+from karat.data.judged import Judged
 from karat.errors import safe_line
 from karat.evaluation.lists import JudgedLists, match_documents, warnings
-from karat.judged import Judged
 from karat.matching.matchers import Matcher
-from karat.sources.list_checks import DocumentLists, check_document_lists
+from karat.reading.pairs.list_checks import DocumentLists, check_document_lists
 
 _NAMES = ("ground_truth_documents", "retrieved_documents")
 _log = logging.getLogger(__name__)

@@ -10,9 +10,9 @@ from karat.components.evaluators.grounding import GroundingEvaluator, texts_in
 from karat.components.evaluators.model_inputs import TEXTS, schema_of
 from karat.components.evaluators.questions import Question
 from karat.errors import plural, shown
-from karat.judges.replies import UnreadableReplyError, label_in, list_in
-from karat.judges.requests import Record
-from karat.labels.records import Item
+from karat.grounding.judges.replies import UnreadableReplyError, label_in, list_in
+from karat.grounding.judges.requests import Record
+from karat.grounding.verdict_file.records import Item
 
 # The words and examples are those of Haystack (Apache-2.0), so that the labels can be compared with its own.
 _INSTRUCTIONS = (

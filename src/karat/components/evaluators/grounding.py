@@ -14,7 +14,7 @@ from karat.components.evaluators.chat_generators import ChatGenerator
 from karat.components.evaluators.llm_evaluator import Asking, LLMEvaluator
 from karat.components.evaluators.model_inputs import check_types
 from karat.errors import shown
-from karat.judges.replies import UnreadableReplyError, list_in
+from karat.grounding.judges.replies import UnreadableReplyError, list_in
 from karat.measures import parse
 from karat.scores import Scores
 
@@ -99,8 +99,8 @@ class GroundingEvaluator(LLMEvaluator):
         return super()._questions(inputs)
 
     def _outputs(self, asking: Asking) -> dict[str, Any]:
-        from karat.labels.reading import read_verdict_records
-        from karat.labels.selection import select
+        from karat.grounding.labels.selection import select
+        from karat.grounding.verdict_file.reading import read_verdict_records
 
         outputs = super()._outputs(asking)
         replies: list[dict[str, Any] | None] = outputs["results"]

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.arguments import check_path, check_switch, check_text
 from karat.components.component import component
 from karat.components.evaluators.chat_generators import (
     ChatGenerator,
@@ -30,13 +29,14 @@ from karat.components.serialization import SerializableComponent
 from karat.components.types import type_from_text, type_text
 from karat.documents.ids import reject_lone_surrogates
 from karat.errors import KaratError, Message, Parameter, Place, first_few, plural, require, safe_line
-from karat.judges.options import JudgeOptions
-from karat.judges.replies import UnreadableReplyError, decode_reply, object_in
-from karat.judges.requests import ModelRequest, Plan, ReadReply, Record, RequestOutcome
+from karat.errors.arguments import check_path, check_switch, check_text
+from karat.grounding.judges.options import JudgeOptions
+from karat.grounding.judges.replies import UnreadableReplyError, decode_reply, object_in
+from karat.grounding.judges.requests import ModelRequest, Plan, ReadReply, Record, RequestOutcome
 from karat.output.progress import progress_bar
 
 if TYPE_CHECKING:
-    from karat.judges.asking import Asker, Progress
+    from karat.grounding.judges.asking import Asker, Progress
 
 _log = logging.getLogger(__name__)
 _OURS = ("chat_generator", "model", "base_url", "api_key_env", "concurrency", "timeout", "verdicts", "replay", "system")
@@ -181,7 +181,7 @@ class LLMEvaluator(SerializableComponent):
         model was asked and how many tokens it needed; both have one element per question, which is None if the question
         could not be judged. `meta` is None if nothing is known about tokens.
         """
-        from karat.judges.asking import carry_out
+        from karat.grounding.judges.asking import carry_out
 
         with self._asking(inputs) as asking:
             carry_out(asking.plans, asking.asker, asking.progress)
@@ -190,7 +190,7 @@ class LLMEvaluator(SerializableComponent):
     @component.output_types(results=list[dict[str, Any]], meta=list[dict[str, Any]] | None)
     async def run_async(self, **inputs: Any) -> dict[str, Any]:
         """The same as `run`, for programs with an event loop, which goes on meanwhile."""
-        from karat.judges.asking import carry_out_async
+        from karat.grounding.judges.asking import carry_out_async
 
         with self._asking(inputs) as asking:
             await carry_out_async(asking.plans, asking.asker, asking.progress)
@@ -199,7 +199,7 @@ class LLMEvaluator(SerializableComponent):
     @contextmanager
     def _asking(self, inputs: Mapping[str, Any]) -> Iterator[Asking]:
         """All that is needed to ask about the questions."""
-        from karat.judges.session import open_asker  # most programs with evaluators do not ask a model
+        from karat.grounding.judges.session import open_asker  # most programs with evaluators do not ask a model
 
         questions = self._questions(inputs)
         prompt = prompt_of(type(self).__name__, self.instructions, self.outputs, self.examples)

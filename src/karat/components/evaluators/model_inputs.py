@@ -9,10 +9,10 @@ from typing import Any, get_origin
 from karat.components.component import unknown_input
 from karat.components.types import check_type, type_text
 from karat.errors import KaratError, Parameter, Place, require, shown
-from karat.judges.prompts import Prompt, message_json
-from karat.judges.requests import Message
-from karat.labels.records import text_digest
-from karat.sources.list_checks import check_same_length
+from karat.grounding.judges.prompts import Prompt, message_json
+from karat.grounding.judges.requests import Message
+from karat.grounding.verdict_file.records import text_digest
+from karat.reading.pairs.list_checks import check_same_length
 
 TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 """the JSON schema of a list of texts"""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from karat.judges.requests import Record
-from karat.labels.records import Item, ItemType, joint_digest
+from karat.grounding.judges.requests import Record
+from karat.grounding.verdict_file.records import Item, ItemType, joint_digest
 
 _AGAINST = {"support": "context", "relevance": "question"}
 

@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from karat.answers.models import Model, load_model
-from karat.answers.similarity import BATCH, DEFAULT_MODEL, similarity
-from karat.arguments import as_count
 from karat.components.component import component
 from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
 from karat.components.serialization import SerializableComponent
 from karat.errors import KaratError, Parameter, shown
+from karat.errors.arguments import as_count
+from karat.measures.answers.models import Model, load_model
+from karat.measures.answers.similarity import BATCH, DEFAULT_MODEL, similarity
 
 _VARIABLES = ("HF_API_TOKEN", "HF_TOKEN")
 _ENVIRONMENT = {"type": "env_var", "env_vars": list(_VARIABLES), "strict": False}

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Literal, get_args
 from unicodedata import normalize
 
-from karat.arguments import as_count, check_switch
 from karat.components.component import component
 from karat.components.preprocessors.headers import without_headers_and_footers
 from karat.components.serialization import SerializableComponent
@@ -17,6 +16,7 @@ from karat.documents.content import with_content
 from karat.documents.document import Document, as_document
 from karat.documents.fields import DocumentLike
 from karat.errors import KaratError, KaratTypeError, Place, did_you_mean, enumeration, require, safe_line, shown
+from karat.errors.arguments import as_count, check_switch
 
 UnicodeForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
 Step = Callable[[str], str]

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from karat.arguments import check_switch, check_text
 from karat.engines.spark.answers import evaluate_answers
 from karat.engines.spark.verdicts import evaluate_verdicts
 from karat.errors import Parameter, require
+from karat.errors.arguments import check_switch, check_text
 from karat.evaluation.corpus import CorpusMatcher, check_corpus
 from karat.evaluation.documents import need_pool
-from karat.evaluation.reading import ReadingOptions, check_reading
+from karat.evaluation.reading import EvaluationOptions, ReadingOptions, check_reading
 from karat.matching.matchers import matcher_of
-from karat.options import AUTHOR, EvaluationOptions, complete_options
+from karat.options import AUTHOR, complete_options
 from karat.registry.selection import DEFAULT_MEASURES, Measures, select_measures
 from karat.scores import Scores, StoredScores
 

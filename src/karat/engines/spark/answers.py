@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, overload
 
-from karat.arguments import check_switch, check_text
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
 from karat.engines.spark.inputs import spark_table
 from karat.engines.spark.measures import portable
@@ -15,14 +14,15 @@ from karat.engines.spark.session import spark_session
 from karat.engines.spark.stored import scores_of_buckets
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
+from karat.errors.arguments import check_switch, check_text
 from karat.evaluation.answer_facts import AnswerFacts
 from karat.evaluation.answers import ComparedAnswers, check_answer_facts, scores_of_answers
 from karat.options import Missing, check_choice
+from karat.reading.records.answers import check_gold_answers, read_part_of_gold_answers, read_predicted_answers
+from karat.reading.records.records import ListsAsText, field_names
 from karat.registry import Measure
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, Selection, select_measures
 from karat.scores import Finding, Scores, StoredScores
-from karat.sources.answers import check_gold_answers, read_part_of_gold_answers, read_predicted_answers
-from karat.sources.records import ListsAsText, field_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.arguments import as_count
+from karat.data.judged import Floats
 from karat.engines.spark.session import job_progress, quiet
 from karat.engines.spark.shipping import error_from, failure, large_types
 from karat.engines.spark.tables import SparkTable, check_case
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
 from karat.errors import KaratError, Message, Parameter
-from karat.judged import Floats
+from karat.errors.arguments import as_count
 from karat.scores.finding import Finding, finding_about_queries
 
 if TYPE_CHECKING:

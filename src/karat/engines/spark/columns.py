@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from karat.columns import GivenNames, check_unique, missing_columns, names_present
-from karat.columns.spellings import fitting_columns
 from karat.errors import KaratError, Message, Parameter, Place
-from karat.sources.answer_rows import AnswerFields
-from karat.sources.arrow_columns import id_notes
-from karat.sources.arrow_lists import list_columns, read_lists
-from karat.sources.columns import columns_to_read
-from karat.sources.frames import Frame
-from karat.sources.numeric_ids import Note
-from karat.sources.tables import Number
+from karat.reading.columns import GivenNames, check_unique, missing_columns, names_present
+from karat.reading.columns.spellings import fitting_columns
+from karat.reading.pairs.arrow_columns import id_notes
+from karat.reading.pairs.arrow_lists import list_columns, read_lists
+from karat.reading.pairs.columns import columns_to_read
+from karat.reading.pairs.frames import Frame
+from karat.reading.pairs.numeric_ids import Note
+from karat.reading.pairs.tables import Number
+from karat.reading.records.answer_rows import AnswerFields
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

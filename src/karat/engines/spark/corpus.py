@@ -17,11 +17,11 @@ from karat.engines.spark.inputs import as_text, checked_frame
 from karat.engines.spark.shipping import failure
 from karat.engines.spark.tables import SparkTable
 from karat.errors import KaratError, Place, require, shown
-from karat.files.names import IN_PROSE
-from karat.sources.arrow_columns import text_ids
-from karat.sources.contents import reject_pairs
-from karat.sources.text_files import text_columns
-from karat.sources.texts import missing_texts, no_texts, numeric_ids, without_id
+from karat.reading.bytes.names import IN_PROSE
+from karat.reading.contents.contents import reject_pairs
+from karat.reading.pairs.arrow_columns import text_ids
+from karat.reading.texts.text_files import text_columns
+from karat.reading.texts.texts import missing_texts, no_texts, numeric_ids, without_id
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -20,12 +20,12 @@ from karat.evaluation.documents import JudgedDocuments, check_facts, need_spans,
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.reading import ReadingOptions
 from karat.matching.matchers import Matcher, Same
+from karat.reading.pairs.any_source import Truth, read_truth, require_truth
+from karat.reading.pairs.mappings import check_matched_by_id
+from karat.reading.pairs.numeric_ids import Note, NumericIds
 from karat.registry import Measure
 from karat.registry.selection import Selection
 from karat.scores import Scores
-from karat.sources import Truth, read_truth, require_truth
-from karat.sources.mappings import check_matched_by_id
-from karat.sources.numeric_ids import Note, NumericIds
 
 Digests = Mapping[str, Mapping[str, str]]
 """the digests of the ground truth, by kind and query"""

@@ -6,17 +6,17 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from karat.arguments import is_remote
 from karat.engines.spark.line_records import named_file
 from karat.engines.spark.shipping import failure
 from karat.errors import KaratError, Message, enumeration, require, shown
-from karat.files.input_file import InputFile
-from karat.files.kinds import PEEK, compression_of
-from karat.files.names import COMPRESSIONS, IN_PROSE, Format, check_format, format_of_name
-from karat.files.remote import RemotePath, local_path
-from karat.sources.formats import check_content, contradiction, detect
-from karat.sources.guessed_formats import FormatGuess
-from karat.sources.tables import Number
+from karat.errors.arguments import is_remote
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.kinds import PEEK, compression_of
+from karat.reading.bytes.names import COMPRESSIONS, IN_PROSE, Format, check_format, format_of_name
+from karat.reading.bytes.remote import RemotePath, local_path
+from karat.reading.contents.formats import check_content, contradiction, detect
+from karat.reading.contents.guessed_formats import FormatGuess
+from karat.reading.pairs.tables import Number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,15 +9,15 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from karat.columns import GivenNames
 from karat.engines.spark.columns import NUMBERS, Role, TableColumns, columns_of, numbered
 from karat.engines.spark.files import not_read, spark_files
 from karat.engines.spark.session import quiet
 from karat.engines.spark.tables import SparkTable, check_case
 from karat.engines.spark.text_files import table_of_text
 from karat.errors import KaratError, Parameter, require, shown
-from karat.files.names import IN_PROSE
-from karat.sources.beir import is_data_set, qrels_of_split
+from karat.reading.bytes.names import IN_PROSE
+from karat.reading.columns import GivenNames
+from karat.reading.pairs.beir import is_data_set, qrels_of_split
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

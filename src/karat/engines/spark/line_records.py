@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from karat.errors import KaratError, Place, shown
-from karat.files.input_file import InputFile
-from karat.sources.files import DescribedFile
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.pairs.files import DescribedFile
 
 LINE = "line"
 """the column of the lines"""

@@ -17,11 +17,11 @@ from karat.engines.spark.line_records import LINE, joined, named_file, place_of_
 from karat.engines.spark.shipping import arrow_type, error_text
 from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError, Message, Place, shown
-from karat.files.delimited_text import parsed_rows, row_error
-from karat.files.input_file import Block, InputFile
-from karat.sources.pair_checks import is_unicode
-from karat.sources.records import field_value, objects_from_json_lines
-from karat.sources.tables import Columns
+from karat.reading.bytes.delimited_text import parsed_rows, row_error
+from karat.reading.bytes.input_file import Block, InputFile
+from karat.reading.pairs.pair_checks import is_unicode
+from karat.reading.pairs.tables import Columns
+from karat.reading.records.records import field_value, objects_from_json_lines
 
 FILE, STARTS = "file", "starts"
 """columns beside a line: its file, if there are several; whether it is in the first part of its file"""

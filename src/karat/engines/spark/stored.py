@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from karat.arguments import check_path
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, WrittenBuckets
 from karat.engines.spark.shipping import failure, message_of_java
 from karat.engines.spark.worker import QUERY, BucketResult, Work
 from karat.errors import KaratError, Message, Parameter, plural, require
-from karat.files.part_files import DESCRIPTION
+from karat.errors.arguments import check_path
+from karat.reading.bytes.part_files import DESCRIPTION
 from karat.scores import Scores, StoredScores
 from karat.scores.stored_scores import digest_column
 from karat.scores.totals import Totals

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from karat.engines.spark.line_records import RecordsInLines
 from karat.errors import KaratError, Message, Place, enumeration, shown
-from karat.sources.numeric_ids import Note
+from karat.reading.pairs.numeric_ids import Note
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from karat.columns import GivenNames, Noun
 from karat.engines.spark.columns import NUMBERS, Role
 from karat.engines.spark.files import FilesFormat, SparkFiles
 from karat.engines.spark.line_records import LINE, RecordsInLines
@@ -32,21 +31,22 @@ from karat.engines.spark.shipping import error_from, failure, for_executors, lar
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError
-from karat.sources.answer_rows import HINT as ANSWERS_HINT
-from karat.sources.answer_rows import AnswerFields
-from karat.sources.delimited import Delimited, empty_error, layout_of
-from karat.sources.delimited_blocks import read_block as read_delimited
-from karat.sources.files import names_for_file
-from karat.sources.json_files import fields_of_objects, json_lines
-from karat.sources.json_pairs import HINT
-from karat.sources.json_pairs import empty_error as empty_objects
-from karat.sources.numeric_ids import Note
-from karat.sources.record_files import delimiter_of, records_from_table
-from karat.sources.records import Record, records_from_json_lines
-from karat.sources.tables import Number
-from karat.sources.trec_blocks import read_block as read_trec
-from karat.sources.trec_lines import empty_error as empty_trec
-from karat.sources.trec_lines import layout_of_trec
+from karat.reading.columns import GivenNames, Noun
+from karat.reading.pairs.delimited import Delimited, empty_error, layout_of
+from karat.reading.pairs.delimited_blocks import read_block as read_delimited
+from karat.reading.pairs.files import names_for_file
+from karat.reading.pairs.json_files import fields_of_objects, json_lines
+from karat.reading.pairs.json_pairs import HINT
+from karat.reading.pairs.json_pairs import empty_error as empty_objects
+from karat.reading.pairs.numeric_ids import Note
+from karat.reading.pairs.tables import Number
+from karat.reading.pairs.trec_blocks import read_block as read_trec
+from karat.reading.pairs.trec_lines import empty_error as empty_trec
+from karat.reading.pairs.trec_lines import layout_of_trec
+from karat.reading.records.answer_rows import HINT as ANSWERS_HINT
+from karat.reading.records.answer_rows import AnswerFields
+from karat.reading.records.record_files import delimiter_of, records_from_table
+from karat.reading.records.records import Record, records_from_json_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from karat.arguments import check_switch, check_text
 from karat.engines.spark.buckets import in_buckets
 from karat.engines.spark.inputs import spark_table
 from karat.engines.spark.measures import portable
 from karat.engines.spark.session import spark_session
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
+from karat.errors.arguments import check_switch, check_text
 from karat.evaluation.verdict_parts import SharedRecords, evaluate_parts
 from karat.options import Unknown, check_choice
 from karat.registry.selection import Measures, Selection, select_measures

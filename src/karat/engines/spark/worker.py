@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from karat.data.judged import Floats
 from karat.engines.spark.line_records import RecordsInLines
 from karat.engines.spark.places import id_text, name_queries
 from karat.engines.spark.shipping import arrow_type, error_from, error_text, for_executors
 from karat.errors import KaratError
-from karat.judged import Floats
 
 LARGE = 1_000_000
 """rows: about so many are in a bucket, and a query with more is named in a finding"""

@@ -1,0 +1,338 @@
+"""Verdicts: labels about generated answers, the data that measures of groundedness are computed from.
+
+A label says how one item (a claim, a sentence, a nugget, a passage, the answer) stands to something else: whether a
+passage supports a claim, whether the answer contains a nugget. People and language models give labels; measures only
+count them. A label that is missing is unknown, which is not the same as 0: its value is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
+
+import numpy as np
+
+from karat.data.judged import Bools, Floats, Ints, Judged, ranges
+from karat.data.verdicts.labels import Labels, PassagePairs, check_number_of_pairs, highest_of, rows_of
+
+ItemSet = Literal["claims", "gold_claims", "sentences", "nuggets", "passages", "answer", "gold"]
+"""The items of a query: claims of the answer and of the gold answer, sentences of the answer, nuggets, the passages
+that were given to the system, and the answer and the gold answer as a whole."""
+
+Against = Literal["nothing", "context", "answer", "gold", "question", "passage", "cited", "others"]
+"""What a label compares its item with: all passages together, the answer, the gold answer, the question, one passage,
+the passages that a sentence cites together, or these without one of them."""
+
+HIGHEST_GRADE = 3.0
+"""of relevance; other labels are from 0 to 1"""
+
+SETS: tuple[str, ...] = get_args(ItemSet)
+AGAINST: tuple[str, ...] = get_args(Against)
+
+Computed = TypeVar("Computed")
+
+
+class Relation(NamedTuple):
+    """What labels are about: the task that was labelled, which items, and what they were compared with."""
+
+    task: str
+    items: ItemSet
+    against: Against = "nothing"
+
+    @property
+    def highest(self) -> float:
+        """The highest label that it can have; the lowest is 0."""
+        return HIGHEST_GRADE if self.task == "relevance" else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """The labels of one system's answers, by query: items, what they cite, and a row per label.
+
+    The `item_` arrays have a row per item, ordered by query. `item_set` is a position in `SETS`, or -1 for an item that
+    is left out; an item of the set `passages` has a rank, and a nugget may be vital. `listed` says, for each set and
+    query, whether the items are known: an answer whose claims were never extracted is not an answer without claims.
+    Every query has an item `answer` and an item `gold`.
+
+    The `cite_` arrays have a row per citation: the position of the sentence, and that of the passage, or -1 if the
+    citation points to no passage. The `label_` arrays have a row per label: its task (a position in `tasks`), item,
+    what it is against (a position in `AGAINST`), the passage for `passage` and `others` (which stands for the cited
+    passages without this one), and its value.
+    """
+
+    kind: ClassVar[Literal["verdicts"]] = "verdicts"
+
+    queries: tuple[str, ...]
+    item_query: Ints
+    item_set: Ints
+    item_rank: Ints
+    item_vital: Bools
+    listed: Bools
+    cite_sentence: Ints
+    cite_passage: Ints
+    tasks: tuple[str, ...]
+    label_task: Ints
+    label_item: Ints
+    label_against: Ints
+    label_passage: Ints
+    label_value: Floats
+    assumed: Mapping[Relation, float | Floats] = field(default_factory=dict)
+    """what unknown labels of a relation are taken for: one value, or one per row"""
+    _shared: dict[object, Any] = field(default_factory=dict, repr=False)
+    """what does not depend on assumptions, computed when first needed"""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    def assuming(self, assumed: Mapping[Relation, float | Floats]) -> Verdicts:
+        """The same labels, with values for the unknown ones of some relations."""
+        return replace(self, assumed={**self.assumed, **assumed})
+
+    def are_listed(self, items: ItemSet) -> Bools:
+        """For each query, whether it is known which items of this set it has."""
+        listed: Bools = self.listed[SETS.index(items)]
+        return listed
+
+    def has_none(self, items: ItemSet) -> Bools:
+        """For each query, whether it is known that it has no items of this set."""
+        count = np.bincount(self.item_query[self._rows(items)], minlength=len(self.queries))
+        empty: Bools = self.are_listed(items) & (count == 0)
+        return empty
+
+    def relation(self, relation: Relation) -> Labels:
+        """The labels of a relation: a row per item; per item and passage if it is against single passages."""
+        task, items, against = relation
+        if against == "passage":
+            return self.citations.alone if items == "sentences" else self.pairs(task, items).labels
+        if against == "cited":
+            return self.citations.together
+        if against == "others":
+            return self.citations.others
+        return self.support(items, against) if task == "support" else self._of_items(relation)
+
+    def support(self, items: ItemSet, against: Against) -> Labels:
+        """How far each item is supported: 0 not at all, 1 in full.
+
+        Without a label against the context as a whole, it is the highest label against a single passage. If there is
+        one, but it is unknown (it failed, or people disagree), so is the support, unless a passage gives it in full.
+        """
+        relation, rows = Relation("support", items, against), self._rows(items)
+        if against != "context":
+            return self._of_items(relation)
+        whole = self._looked_up(relation)
+        if not np.isnan(whole).any():
+            return self._labels(rows, whole)  # without the pairs, of which there may be a great many
+        pairs = self.pairs("support", items)
+        # An unknown label may raise what the known ones say, but not lower it.
+        known = replace(pairs.with_values(np.nan_to_num(pairs.value)), listed=np.ones(len(rows), bool)).best().value
+        of_context = self.label_item[self.label_against == AGAINST.index(against)]
+        is_unknown = np.isin(rows, of_context) & (known < 1) & ~self.has_none("passages")[pairs.query]
+        best = np.where(is_unknown, np.nan, pairs.best().value)
+        return self._labels(rows, self._assumed(relation, np.where(np.isnan(whole), best, whole), known))
+
+    def answer(self, task: str, of: Literal["answer", "gold"] = "answer") -> Floats:
+        """The label of each query's answer, or of its gold answer."""
+        return self._of_items(Relation(task, of)).value
+
+    @cached_property
+    def relevance(self) -> Labels:
+        """How relevant each passage is to the question, by rank."""
+        return self._of_items(Relation("relevance", "passages", "question"))
+
+    def pairs(self, task: str, items: ItemSet) -> PassagePairs:
+        """Every item with every passage of its query, passages by rank, and the label of each pair."""
+        pairs = self._once((task, items), lambda: self._find_pairs(task, items))
+        return pairs.with_values(self._assumed(Relation(task, items, "passage"), pairs.value))
+
+    def _find_pairs(self, task: str, items: ItemSet) -> PassagePairs:
+        rows, passages = self._rows(items), self._rows("passages")
+        query = self.item_query[rows]
+        per_query = np.bincount(self.item_query[passages], minlength=len(self.queries))
+        first = np.cumsum(per_query) - per_query
+        lengths = per_query[query]
+        check_number_of_pairs(self.queries, query, per_query, items.replace("_", " "))
+        item = np.repeat(np.arange(len(rows)), lengths)
+        passage = passages[ranges(first[query], lengths)]
+        value = self._found(task, "passage", rows[item], passage)
+        listed, rank = self.are_listed("passages")[query], self.item_rank[passage]
+        return PassagePairs(len(self.queries), query, listed, item, passage, rank, value)
+
+    def supporting_passages(self, items: ItemSet) -> Floats:
+        """For each passage, 1 if it supports any of these items in full, else 0; a row per item of any set."""
+        pairs, count = self.pairs("support", items).full(), len(self.item_query)
+        supporting = highest_of(pairs.passage, pairs.value, count, empty=0.0)
+        return np.where(self.are_listed(items)[self.item_query], supporting, np.nan)
+
+    @cached_property
+    def citations(self) -> Citations:
+        """The sentences of each answer with what they cite."""
+        return Citations(self)
+
+    @cached_property
+    def vital(self) -> Bools:
+        """For each nugget, whether it is vital."""
+        return self.item_vital[self._rows("nuggets")]
+
+    def ranking(self, relevant: Labels) -> Judged:
+        """The passages of each query as a ranking in which those with the value 1 are relevant."""
+        passages = self._rows("passages")
+        at, listed = np.arange(len(passages)), np.ones(len(passages), bool)
+        rank = self.item_rank[passages]
+        return self.retrieval(PassagePairs(relevant.n, relevant.query, listed, at, passages, rank, relevant.value))
+
+    def retrieval(self, pairs: PassagePairs) -> Judged:
+        """The passages of each query as a ranking in which its items are to be found.
+
+        An item is found at the rank of each passage with which it has the value 1.
+        """
+        n, hits = len(self.queries), pairs.value == 1
+        return Judged.from_hits(
+            queries=self.queries,
+            in_run=np.ones(n, bool),
+            retrieved=np.bincount(self.item_query[self._rows("passages")], minlength=n),
+            hit_query=pairs.query[pairs.item[hits]],
+            hit_rank=pairs.rank[hits],
+            hit_gold=pairs.item[hits],
+            gold_grade=np.ones(len(pairs.query)),
+            gold_offsets=np.r_[0, np.cumsum(np.bincount(pairs.query, minlength=n))],
+        )
+
+    def take(self, rows: Ints) -> Verdicts:
+        """Some of the queries, given by their positions, in this order; a query may be taken several times."""
+        counts = np.bincount(self.item_query, minlength=len(self.queries))
+        first = np.cumsum(counts) - counts
+        items = ranges(first[rows], counts[rows])
+        # Where the items of each taken query begin, minus where they began.
+        shift = np.cumsum(counts[rows]) - counts[rows] - first[rows]
+        cites, cite_copy = rows_of(self.item_query[self.cite_sentence], rows, len(self.queries))
+        labels, label_copy = rows_of(self.item_query[self.label_item], rows, len(self.queries))
+        passage, cited = self.label_passage[labels], self.cite_passage[cites]
+        return Verdicts(
+            queries=tuple(self.queries[row] for row in rows.tolist()),
+            item_query=np.repeat(np.arange(len(rows)), counts[rows]),
+            item_set=self.item_set[items],
+            item_rank=self.item_rank[items],
+            item_vital=self.item_vital[items],
+            listed=self.listed[:, rows],
+            cite_sentence=self.cite_sentence[cites] + shift[cite_copy],
+            cite_passage=np.where(cited < 0, -1, cited + shift[cite_copy]),
+            tasks=self.tasks,
+            label_task=self.label_task[labels],
+            label_item=self.label_item[labels] + shift[label_copy],
+            label_against=self.label_against[labels],
+            label_passage=np.where(passage < 0, -1, passage + shift[label_copy]),
+            label_value=self.label_value[labels],
+        )
+
+    def _rows(self, items: ItemSet) -> Ints:
+        """The positions of the items of a set; passages are in the order of their ranks."""
+        return self._positions[items]
+
+    @property
+    def _positions(self) -> dict[str, Ints]:
+        return self._once("positions", self._find_positions)
+
+    def _find_positions(self) -> dict[str, Ints]:
+        positions = {name: np.flatnonzero(self.item_set == at) for at, name in enumerate(SETS)}
+        passages = positions["passages"]
+        order = np.lexsort((self.item_rank[passages], self.item_query[passages]))
+        return {**positions, "passages": passages[order]}
+
+    def _of_items(self, relation: Relation) -> Labels:
+        rows = self._rows(relation.items)
+        return self._labels(rows, self._assumed(relation, self._looked_up(relation)))
+
+    def _labels(self, rows: Ints, value: Floats) -> Labels:
+        return Labels(len(self.queries), self.item_query[rows], value)
+
+    def _looked_up(self, relation: Relation) -> Floats:
+        """The label of each item of a relation that is not about single passages."""
+        rows = self._rows(relation.items)
+        return self._found(relation.task, relation.against, rows, np.full(len(rows), -1))
+
+    def _found(self, task: str, against: str, item: Ints, passage: Ints) -> Floats:
+        """The labels of these items against these passages; NaN if there is none."""
+        table = self._once("tables", self._label_tables).get((task, against))
+        if table is None:
+            return np.full(len(item), np.nan)
+        (keys, values), wanted = table, self._key(item, passage)
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[at] == wanted, values[at], np.nan)
+
+    def _once(self, name: object, compute: Callable[[], Computed]) -> Computed:
+        """What `compute` returns, computed once for all assumptions."""
+        if name not in self._shared:
+            self._shared[name] = compute()
+        found: Computed = self._shared[name]
+        return found
+
+    def _label_tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
+        """The labels by task and by what they are against: sorted keys of item and passage, and the values."""
+        tables = {}
+        kinds = self.label_task * len(AGAINST) + self.label_against
+        for kind in np.flatnonzero(np.bincount(kinds)).tolist() if len(kinds) else []:
+            rows = np.flatnonzero(kinds == kind)
+            keys = self._key(self.label_item[rows], self.label_passage[rows])
+            order = np.argsort(keys, kind="stable")
+            task, against = divmod(kind, len(AGAINST))
+            tables[self.tasks[task], AGAINST[against]] = keys[order], self.label_value[rows[order]]
+        return tables
+
+    def _key(self, item: Ints, passage: Ints) -> Ints:
+        return item * (len(self.item_query) + 1) + passage + 1
+
+    def _assumed(self, relation: Relation, value: Floats, floor: Floats | float = 0.0) -> Floats:
+        """The values, with what is assumed for unknown ones; it is never below `floor`."""
+        if relation not in self.assumed:
+            return value
+        return np.where(np.isnan(value), np.maximum(self.assumed[relation], floor), value)
+
+
+class Citations:
+    """The sentences of each answer and their citations, with what is known about their support.
+
+    `together` has a row per sentence: whether all passages that it cites support it together; 0 if it cites none.
+    `alone` and `others` have a row per citation: whether the passage supports the sentence by itself, and whether the
+    other cited passages do without it. A citation that points to no passage supports nothing. `valid` is 1 for a
+    citation that points to a passage. All are unknown if the passages are.
+    """
+
+    def __init__(self, verdicts: Verdicts) -> None:
+        n, sentences = len(verdicts.queries), verdicts._rows("sentences")
+        self.sentence = np.searchsorted(sentences, verdicts.cite_sentence)
+        """the row of each citation's sentence"""
+        query, valid = verdicts.item_query[verdicts.cite_sentence], verdicts.cite_passage >= 0
+        cited = np.bincount(self.sentence[valid], minlength=len(sentences))
+        listed = verdicts.are_listed("passages")[query]
+        self.valid = Labels(n, query, np.where(listed, valid, np.nan))
+
+        def labels(against: Against, item: Ints, passage: Ints) -> Floats:
+            found = verdicts._found("support", against, item, passage)
+            return verdicts._assumed(Relation("support", "sentences", against), found)
+
+        alone = labels("passage", verdicts.cite_sentence, verdicts.cite_passage)
+        alone = np.where(valid, alone, np.where(listed, 0.0, np.nan))
+        self.alone = Labels(n, query, alone)
+        others = labels("others", verdicts.cite_sentence, verdicts.cite_passage)
+        several = cited[self.sentence]
+        # Of two passages, the others are the other one alone; of one, none is left.
+        others[several < 2] = 0.0
+        pairs = np.flatnonzero(valid & (several == 2)).reshape(-1, 2)
+        others[pairs] = alone[pairs[:, ::-1]]
+        self.others = Labels(n, query, np.where(valid, others, 0.0))
+        together = labels("cited", sentences, np.full(len(sentences), -1))
+        only = highest_of(self.sentence, alone, len(sentences), empty=0.0)
+        self.together = Labels(n, verdicts.item_query[sentences], np.where(cited < 2, only, together))
+        self.best = self.together.with_values(only)
+        """for each sentence, the highest support by a single passage that it cites"""
+
+    def per_citation(self, values: Floats) -> Floats:
+        """The mean of a value per citation, for each query: 0 without citations, and NaN without sentences."""
+        labels = self.alone.with_values(values)
+        uncited = (labels.count() == 0) & (self.together.count() > 0)
+        return np.where(uncited, 0.0, labels.mean())

@@ -1,0 +1,300 @@
+"""Carries out plans: asks a language model what they request, and writes down what it replies before it counts."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+from karat.errors import plural
+from karat.grounding.judges.budget import CallBudget, Usage
+from karat.grounding.judges.calls import Batch, OpenCall, call_record, read_reply
+from karat.grounding.judges.journal import Journal
+from karat.grounding.judges.known_records import KnownCall
+from karat.grounding.judges.requests import (
+    LanguageModel,
+    ModelReply,
+    ModelRequest,
+    ModelSettings,
+    Plan,
+    RequestOutcome,
+    RequestState,
+)
+from karat.grounding.judges.sending import Clock, Result, Sender
+
+Progress = Callable[[int, Usage], None]
+"""called with the number of plans that have ended, and what was asked so far"""
+
+_GO_ON = "What was judged so far is kept: run the same again to go on from there."
+_MOST_ERRORS = 1_000  # of different wording that are counted, so that memory use is limited
+_OTHER_ERRORS = "another error"
+
+
+class Asker:
+    """How a model is asked: with which settings, where its replies are kept, and what they may cost."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        settings: ModelSettings,
+        journal: Journal,
+        *,
+        concurrency: int = 8,
+        timeout: float = 60.0,
+        budget: CallBudget | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.model = model
+        self.settings = settings
+        self.journal = journal
+        self.concurrency = concurrency
+        """the most requests at a time"""
+        self.budget = budget or CallBudget()
+        self._timeout = timeout
+        self._clock = clock or Clock()
+        self._notes: dict[str, None] = {}
+        self._errors: Counter[str] = Counter()
+
+    @property
+    def notes(self) -> list[str]:
+        """What was found out about the model, why requests were not sent, and why they failed."""
+        exceeded = [f"not everything was asked: {self.budget.exceeded}"] if self.budget.exceeded else []
+        return [*self.model.notes, *self._notes, *exceeded, *self._failures()]
+
+    def add_failure(self, error: str | None) -> None:
+        """Count a request that failed, by its error."""
+        error = (error or "no reply").strip()
+        self._errors[error if error in self._errors or len(self._errors) < _MOST_ERRORS else _OTHER_ERRORS] += 1
+
+    def _failures(self) -> list[str]:
+        """The most frequent error of requests that failed."""
+        if not self._errors:
+            return []
+        [(error, number)], total = self._errors.most_common(1), self._errors.total()
+        share = "" if number == total else f", {number:,} of them with this error"
+        what = f"{plural(total, 'call')} failed{share}: {error.removesuffix('.')}"
+        again = f"{'it is' if total == 1 else 'they are'} made again"
+        return [f"{what}. With --retry-failed (in Python retry_failed=True), {again}"]
+
+    def sender(self) -> Sender:
+        """What sends requests: a new one each time that plans are carried out."""
+        return Sender(
+            self.model,
+            self.budget,
+            concurrency=self.concurrency,
+            timeout=self._timeout,
+            clock=self._clock,
+            notes=self._notes,
+            hint=lambda: _GO_ON if self.journal.is_file and self.journal.has_replies else None,
+        )
+
+
+def carry_out(plans: Iterable[Plan], asker: Asker, progress: Progress | None = None) -> Usage:
+    """Carry out plans, and return what was asked.
+
+    A request that fails does not stop the others. If none can succeed, as with a wrong key, a KaratError is raised.
+    """
+    return _Asking(plans, asker, progress).finish()
+
+
+async def carry_out_async(plans: Iterable[Plan], asker: Asker, progress: Progress | None = None) -> Usage:
+    """The same for programs with an event loop, which goes on meanwhile."""
+    asking = _Asking(plans, asker, progress)
+    finished = asyncio.ensure_future(asyncio.to_thread(asking.finish))
+    try:
+        return await asyncio.shield(finished)
+    except asyncio.CancelledError:
+        asking.stop()
+        with suppress(Exception):
+            await finished  # so that nothing is written any more after this
+        raise
+
+
+class _Answered(NamedTuple):
+    """A call that a worker has ended, or the error that ends everything; without a call, it only ends the waiting."""
+
+    call: OpenCall | None = None
+    result: Result | BaseException | None = None
+
+
+class _Asking:
+    """Plans that are carried out together.
+
+    One thread decides what is asked, reads what is known, and writes replies. A pool of workers, `concurrency` of them,
+    does nothing but ask the model. A worker gets a call only when it has nothing else to do. So nothing is sent any
+    more after an error, and one worker asks in the order of the plans.
+    """
+
+    def __init__(self, plans: Iterable[Plan], asker: Asker, progress: Progress | None) -> None:
+        self._plans: Iterator[Plan] | None = iter(plans)
+        self._asker = asker
+        self._progress = progress
+        self._sender = asker.sender()
+        self._calls: dict[str, OpenCall] = {}  # those that have no outcome yet, by key
+        self._waiting: deque[OpenCall] = deque()  # those that no worker has yet
+        self._under_way = self._workers = self._open = self._ended = 0
+        self._tasks: SimpleQueue[OpenCall | None] = SimpleQueue()
+        self._answered: SimpleQueue[_Answered] = SimpleQueue()
+        self._fault: BaseException | None = None  # of a worker
+        self._calls_before = asker.budget.calls
+        self._usage = Usage(cost=0.0 if asker.budget.prices else None)
+
+    def stop(self) -> None:
+        """Stop as soon as possible; for other threads."""
+        self._sender.is_stopped.set()
+        self._answered.put(_Answered())
+
+    def finish(self) -> Usage:
+        """Carry out everything."""
+        try:
+            while not self._sender.is_stopped.is_set():
+                self._hand_out()
+                if not self._under_way:
+                    break
+                call, result = self._answered.get()
+                if isinstance(result, BaseException):
+                    break
+                if call is not None and result is not None:
+                    self._under_way -= 1
+                    self._end(call, *result)
+            if self._fault is not None:
+                raise self._fault
+        finally:
+            self._sender.is_stopped.set()
+            for _ in range(self._workers):
+                self._tasks.put(None)
+            self._write_arrived()
+        return self._usage
+
+    def _hand_out(self) -> None:
+        """Give calls to workers until all are busy, and open plans as long as there are not enough calls."""
+        while self._under_way < self._asker.concurrency and not self._sender.is_stopped.is_set():
+            if self._waiting:
+                call = self._waiting.popleft()
+                if self._asker.budget.exceeded:
+                    self._end(call, "not_asked")
+                else:
+                    self._give(call)
+            elif self._plans is None or self._open >= 2 * self._asker.concurrency:
+                break  # open plans that wait for the same call are in memory, too
+            elif (plan := next(self._plans, None)) is None:
+                self._plans = None
+            else:
+                self._open += 1
+                self._go_on(plan, None)
+
+    def _give(self, call: OpenCall) -> None:
+        """Give a call to a worker; the pool grows up to its size."""
+        self._under_way += 1
+        if self._workers < self._under_way:
+            self._workers += 1
+            threading.Thread(target=self._work, daemon=True, name="karat-judge").start()
+        self._tasks.put(call)
+
+    def _work(self) -> None:
+        """Answer calls, as a worker."""
+        while (call := self._tasks.get()) is not None:
+            try:
+                self._answered.put(_Answered(call, self._sender.ask(call)))
+            except BaseException as error:  # which ends everything
+                self._fault = self._fault or error
+                self._sender.is_stopped.set()
+                self._answered.put(_Answered(call, error))
+
+    def _go_on(self, plan: Plan, outcomes: Sequence[RequestOutcome] | None) -> None:
+        """Give a plan its outcomes, and take its next requests, until some of them have to be sent."""
+        while True:
+            try:
+                requests = next(plan) if outcomes is None else plan.send(outcomes)
+            except StopIteration:
+                self._open -= 1
+                self._ended += 1
+                self._report()
+                return
+            batch = Batch(plan, len(requests))
+            for place, request in enumerate(requests):
+                self._take(request, batch, place)
+            outcomes = batch.outcomes()
+            if outcomes is None:
+                return
+
+    def _take(self, request: ModelRequest, batch: Batch, place: int) -> None:
+        """Find out whether a request has to be sent."""
+        asker = self._asker
+        key = asker.settings.key(request)
+        call = OpenCall(request, key, batch, place, request.messages, asker.settings)
+        if key in self._calls:
+            self._calls[key].same.append(call)
+        elif (known := asker.journal.known(key, request)) is not None:
+            batch.add(place, self._known(call, known))
+        elif asker.budget.exceeded or asker.journal.replay:
+            self._count(not_asked=1)
+            batch.add(place, call.outcome("not_asked", asker.model.name))
+        else:
+            self._calls[key] = call
+            self._waiting.append(call)
+
+    def _known(self, call: OpenCall, known: KnownCall) -> RequestOutcome:
+        """The outcome of a call that was made before."""
+        call.reply, call.tokens_in, call.tokens_out = known.reply, known.tokens_in or 0, known.tokens_out or 0
+        state: RequestState = "failed"
+        if call.reply is not None:
+            call.records, call.problem = read_reply(call.request, ModelReply(call.reply))
+            state = "failed" if call.problem or known.state == "failed" else "done"
+        error = known.error or call.problem
+        outcome = call.outcome(state, self._asker.model.name, error)
+        self._asker.journal.reuse(call.key, outcome.records)
+        if state == "failed":
+            self._asker.add_failure(error)
+        self._count(known=1, **{state: 1})
+        return outcome
+
+    def _end(self, call: OpenCall, state: RequestState, error: str | None = None) -> None:
+        """A call has ended: write what became of it, and go on with its plan."""
+        outcome = call.outcome(state, self._asker.model.name, error)
+        if state != "not_asked":
+            self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
+        if state == "failed":
+            self._asker.add_failure(error)
+        self._count(tokens_in=call.tokens_in, tokens_out=call.tokens_out, **{state: 1})
+        self._report()
+        call.batch.add(call.place, outcome)
+        del self._calls[call.key]
+        for other in call.same:
+            if state == "not_asked":
+                self._take(other.request, other.batch, other.place)
+            else:
+                known = KnownCall.of(call_record(outcome, self._asker.settings))
+                other.batch.add(other.place, self._known(other, known))
+        for batch in {id(each.batch): each.batch for each in (call, *call.same)}.values():
+            if (outcomes := batch.outcomes()) is not None:
+                self._go_on(batch.plan, outcomes)
+
+    def _write_arrived(self) -> None:
+        """Write the replies that have arrived, because they are paid for; everything ends now, for whatever reason."""
+        with suppress(Exception):  # the first error is the one that counts
+            while True:
+                try:
+                    call, result = self._answered.get_nowait()
+                except Empty:
+                    return
+                if call is not None and isinstance(result, Result) and result.state == "done":
+                    outcome = call.outcome("done", self._asker.model.name)
+                    self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
+
+    def _count(self, **more: int) -> None:
+        more["calls"] = self._asker.budget.calls - self._calls_before - self._usage.calls
+        totals = {name: getattr(self._usage, name) + number for name, number in more.items()}
+        prices = self._asker.budget.prices
+        self._usage = replace(self._usage, **totals)
+        if prices:
+            self._usage = replace(self._usage, cost=prices.cost(self._usage.tokens_in, self._usage.tokens_out))
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(self._ended, self._usage)

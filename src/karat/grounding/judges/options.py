@@ -1,0 +1,180 @@
+"""The options of a judge, each declared once: for `karat.judge` and `karat judge`, and evaluators that ask a model.
+
+This module stays light, so that `karat --help` starts at once.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, TypedDict, get_args, get_type_hints
+
+from karat.errors import KaratError, Message, Parameter, did_you_mean, require
+from karat.errors.arguments import as_count, as_number, check_path, check_switch, check_text
+from karat.options import Option, Recipe
+
+RELEVANCE = "relevance"
+"""the task of judging documents instead of answers"""
+TASKS: tuple[str, ...] = (*get_args(Recipe), RELEVANCE)
+_RUBRIC = '{"name": ..., "question": ..., "scale": {label: number}}'
+_DAY = 24 * 60 * 60.0
+_PRICES: Message = [
+    "Pass what a million tokens cost, such as ", Parameter("price_in", 0.4), " and ", Parameter("price_out", 1.6), ".",
+]  # fmt: skip
+_COUNTS: Mapping[str, tuple[int, float]] = {
+    "concurrency": (1, 1000), "samples": (1, 1000), "seed": (0, 2**63 - 1), "max_tokens": (1, 10**9),
+    "depth": (1, math.inf), "overlap": (0, math.inf), "max_calls": (0, math.inf), "max_tokens_total": (0, math.inf),
+}  # fmt: skip
+
+
+class _Help(NamedTuple):
+    """How an option is explained: a placeholder for its value, which a switch does not have, and a sentence."""
+
+    metavar: str
+    text: str
+
+
+class JudgeArguments(TypedDict, total=False):
+    """The options as keyword arguments, for editors and type checkers: the fields of `JudgeOptions`."""
+
+    task: str | None
+    rubric: Any
+    model: Any
+    replay: bool
+    retry_failed: bool
+    base_url: str | None
+    api_key_env: str | None
+    samples: int
+    max_calls: int | None
+    max_tokens_total: int | None
+    max_cost: float | None
+    price_in: float | None
+    price_out: float | None
+    concurrency: int
+    timeout: float
+    temperature: float
+    seed: int
+    max_tokens: int
+    prompts: str | os.PathLike[str] | None
+    depth: int
+    overlap: int
+    system: str | None
+    queries: Any
+    corpus: Any
+    fields: Mapping[str, str] | None
+    format: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """What a language model is asked about, how, and what that may cost. Values are checked when it is created."""
+
+    task: Annotated[str | None, _Help("TASK", f"What is judged: {', '.join(TASKS)} (of unjudged documents).")] = None
+    rubric: Annotated[Any, _Help("FILE", f"A rubric of your own instead of a task, as JSON: {_RUBRIC}.")] = None
+    model: Annotated[Any, _Help("NAME", "The model that judges.")] = None
+    replay: Annotated[bool, _Help("", "Ask nothing: every reply must be in the verdict file. Needs no key.")] = False
+    retry_failed: Annotated[bool, _Help("", "Ask again where the reply could not be understood.")] = False
+    base_url: Annotated[
+        str | None, _Help("URL", "The server, if it is not OpenAI's: any that speaks its chat protocol.")
+    ] = None
+    api_key_env: Annotated[
+        str | None, _Help("VARIABLE", "The environment variable that contains the key of the server.")
+    ] = "OPENAI_API_KEY"
+    samples: Annotated[int, _Help("N", "Ask everything N times, to see how much the judge varies.")] = 1
+    max_calls: Annotated[int | None, _Help("N", "Stop before more than N requests are sent.")] = None
+    max_tokens_total: Annotated[int | None, _Help("N", "Stop before more than N tokens may be used.")] = None
+    max_cost: Annotated[float | None, _Help("COST", "Stop before more than this may be spent. Needs both prices.")] = (
+        None
+    )
+    price_in: Annotated[float | None, _Help("PRICE", "The price of a million input tokens.")] = None
+    price_out: Annotated[float | None, _Help("PRICE", "The price of a million output tokens.")] = None
+    concurrency: Annotated[int, _Help("N", "The most requests at a time.")] = 8
+    timeout: Annotated[float, _Help("SECONDS", "The longest time to wait for a reply.")] = 60.0
+    temperature: Annotated[float, _Help("T", "The temperature of the model.")] = 0.0
+    seed: Annotated[int, _Help("N", "The seed of the model.")] = 42
+    max_tokens: Annotated[int, _Help("N", "The longest reply, in tokens.")] = 2048
+    prompts: Annotated[
+        str | os.PathLike[str] | None,
+        _Help("FOLDER", "A folder with prompts of your own, such as support.txt, instead of karat's."),
+    ] = None
+    depth: Annotated[
+        int, _Help("K", "With the task relevance: judge the unjudged documents in the top K of a run.")
+    ] = 10
+    overlap: Annotated[
+        int, _Help("N", "With the task relevance: also judge all judged documents of N queries, for comparison.")
+    ] = 0
+    system: Annotated[str | None, _Help("NAME", "The name of the system. By default, the name of the file.")] = None
+    queries: Annotated[Any, _Help("FILE", "The texts of queries that are known by id only.")] = None
+    corpus: Annotated[Any, _Help("FILE", "The texts of documents that are known by id only.")] = None
+    fields: Annotated[Mapping[str, str] | None, _Help("FIELD=NAME", "What fields of results are called.")] = None
+    format: Annotated[str | None, _Help("FORMAT", "The format of the files, if their names do not say it.")] = None
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in _COUNTS.items():
+            self._set(name, as_count(self._value(name), least, most), _whole_number(least, most))
+        temperature, timeout, cost = (as_number(self._value(each)) for each in ("temperature", "timeout", "max_cost"))
+        in_range = temperature is not None and 0 <= temperature <= 2
+        self._set("temperature", temperature if in_range else None, "a number from 0 to 2")
+        in_range = timeout is not None and 0 < timeout <= _DAY
+        self._set("timeout", timeout if in_range else None, "a number of seconds above 0, up to a day")
+        self._set("max_cost", cost if cost is not None and cost >= 0 else None, "a number of 0 or more")
+        self._check_prices()
+        for name in ("task", "system", "format", "base_url", "api_key_env"):
+            if self._value(name) is not None:
+                check_text(name, self._value(name))
+        if self.prompts is not None:
+            check_path(self.prompts, "prompts")
+        for name in ("replay", "retry_failed"):
+            object.__setattr__(self, name, check_switch(name, self._value(name)))
+        both = self.replay and self.retry_failed
+        require(not both, "a replay asks nothing, so that failed calls cannot be made again", "Leave one of them out.")
+
+    def _check_prices(self) -> None:
+        """Both prices are needed or none, and a limit of cost needs them."""
+        prices = {name: self._value(name) for name in ("price_in", "price_out")}
+        given = [name for name, price in prices.items() if price is not None]
+        if len(given) == 1:
+            raise KaratError([Parameter(given[0], prices[given[0]]), " needs the other price, too"], hint=_PRICES)
+        for name in given:
+            price = as_number(prices[name])
+            is_valid = price is not None and 0 <= price < math.inf
+            self._set(name, price if is_valid else None, "a number of 0 or more", _PRICES)
+        if self.max_cost is not None and not given:
+            raise KaratError([Parameter("max_cost", self.max_cost), " needs prices"], hint=_PRICES)
+
+    def _value(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def _set(self, name: str, checked: float | None, wanted: str, hint: Message | None = None) -> None:
+        """Set an option to its checked value; None says that it is not what is wanted, unless None is the default."""
+        value = self._value(name)
+        if checked is None and (value is not None or JUDGE_OPTIONS[name].default is not None):
+            raise KaratError([Parameter(name, value), f" is not {wanted}"], hint=hint)
+        object.__setattr__(self, name, checked)
+
+
+def _declared() -> dict[str, Option]:
+    found = {}
+    for name, hint in get_type_hints(JudgeOptions, include_extras=True).items():
+        [about] = hint.__metadata__
+        found[name] = Option(getattr(JudgeOptions, name), about.text, metavar=about.metavar)
+    return found
+
+
+JUDGE_OPTIONS: Mapping[str, Option] = _declared()
+"""the options by name, with their defaults and help"""
+
+
+def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
+    """The options of a judge with their defaults filled in; an unknown one is an error."""
+    for name in given:
+        if name not in JUDGE_OPTIONS:
+            near = did_you_mean(name, JUDGE_OPTIONS)
+            raise TypeError(f"unknown option {name!r}. {near} The options are {', '.join(JUDGE_OPTIONS)}.")
+    return JudgeOptions(**given)
+
+
+def _whole_number(least: int, most: float) -> str:
+    return f"a whole number of {least} or more" if most == math.inf else f"a whole number from {least} to {most:,}"

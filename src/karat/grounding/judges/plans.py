@@ -1,0 +1,276 @@
+"""Plans: everything that a language model is asked about a question and the answers of all systems to it.
+
+Claims and nuggets are extracted first, unless the verdict file has them: people may have corrected them. If the answer
+has changed since, its claims are extracted again. Then the labels that a recipe asks for are requested, of people and
+models alike (`labels/recipes.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from karat.errors import KaratError, did_you_mean, plural, shown
+from karat.grounding.judges.extraction import (
+    MOST_PASSAGES,
+    answer_claims_request,
+    gold_claims_request,
+    nothing_in,
+    nugget_passages,
+    nuggets_request,
+)
+from karat.grounding.judges.journal import Journal
+from karat.grounding.judges.label_requests import LabelSubject, label_requests, relevance_request, subject_of
+from karat.grounding.judges.prompts import Prompt
+from karat.grounding.judges.question_items import READ_PASSAGES, READ_SENTENCES, QuestionItems, gold_answers
+from karat.grounding.judges.requests import ModelRequest, Plan, Record
+from karat.grounding.labels.recipes import RECIPES, asked, task_of
+from karat.grounding.responses.responses import Response, has_text
+from karat.grounding.verdict_file.label_columns import Against
+from karat.grounding.verdict_file.records import Item, text_digest
+from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
+from karat.reading.texts.texts import FoundTexts
+
+_OF_CLAIMS = ("faithfulness", "claims")
+_OF_NUGGETS = ("nuggets", "coverage")
+_OF_EACH_PASSAGE = ("context", "coverage", "claims")
+_RUBRIC = "rubric"
+"""takes the place of the recipe for a rubric of the user's own"""
+_READ_GOLD = ("claims", "correctness", "abstention", *_OF_NUGGETS, _RUBRIC)
+
+
+@dataclass(frozen=True)
+class Plans:
+    """One plan per question, made when it is needed; how many there are; and notes on what cannot be asked."""
+
+    number: int
+    notes: tuple[str, ...]
+    make: Callable[[], Iterator[Plan]]
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __iter__(self) -> Iterator[Plan]:
+        return self.make()
+
+
+def plans(
+    recipe: str,
+    responses: Iterable[Response],
+    known: Journal,
+    prompts: Mapping[str, Prompt],
+    *,
+    by: str,
+    samples: int = 1,
+    rubric: Task | None = None,
+) -> Plans:
+    """The plans for a recipe, or for a rubric of the user's own if there is one.
+
+    `by` is the author of verdicts that need no call, such as that an empty answer has no claims.
+    """
+    if rubric is None and recipe not in RECIPES:
+        hint = f"{did_you_mean(recipe, RECIPES)} The tasks are {', '.join(RECIPES)}.".strip()
+        raise KaratError(f"{shown(recipe)} is not a task for a judge", hint=hint)
+    recipe, task = (_RUBRIC, rubric) if rubric else (recipe, BUILT_IN[task_of(recipe)])
+    questions = _by_question(recipe, responses)
+    planner = _Planner(recipe, task, known, prompts, by, samples)
+    return Plans(len(questions), _notes(recipe, questions), lambda: map(planner.plan, questions))
+
+
+def relevance_plans(
+    pairs: Iterable[tuple[str, str]],
+    queries: FoundTexts,
+    corpus: FoundTexts,
+    known: Journal,
+    prompts: Mapping[str, Prompt],
+    *,
+    samples: int = 1,
+) -> Plans:
+    """The plans that ask for the relevance of documents to queries, given as pairs of ids."""
+    by_query: dict[str, list[str]] = {}
+    without = 0
+    for query, document in pairs:
+        if query in queries and document in corpus:
+            by_query.setdefault(query, []).append(document)
+        else:
+            without += 1
+    notes = [f"{plural(without, 'document')} not judged: the text of the query or the document is unknown"]
+
+    def plan(query: str) -> Plan:
+        items = [Item(query, each, "document", digest=text_digest(corpus[each].text)) for each in by_query[query]]
+        known.write(None, [item.record() for item in items])
+        requests = []
+        for item in items:
+            found = corpus[item.id]
+            passage = {"id": 1, **({"title": found.title} if found.title else {}), "text": found.text}
+            subject = LabelSubject(BUILT_IN["relevance"], item, against="question")
+            requests += [
+                relevance_request(subject, queries[query].text, passage, prompts["relevance"], sample)
+                for sample in range(samples)
+            ]
+        yield requests
+
+    return Plans(len(by_query), tuple(notes if without else ()), lambda: map(plan, by_query))
+
+
+def _by_question(recipe: str, responses: Iterable[Response]) -> list[list[Response]]:
+    """The responses of all systems to each question."""
+    questions: dict[str, list[Response]] = {}
+    for response in responses:
+        same = questions.setdefault(response.query, [])
+        if any(each.system == response.system for each in same):
+            what = f"query {shown(response.query)} has two answers of the system {shown(response.system)}"
+            raise KaratError(what, hint="Give each system a name of its own.")
+        _check_texts(recipe, response)
+        same.append(response)
+    return [_with_gold(same) if recipe in _READ_GOLD else same for same in questions.values()]
+
+
+def _notes(recipe: str, questions: Sequence[Sequence[Response]]) -> tuple[str, ...]:
+    """What cannot be asked, or rests on less than it should, without gold answers."""
+    if recipe not in ("claims", "correctness", *_OF_NUGGETS):
+        return ()
+    without = [same for same in questions if gold_answers(same) is None]
+    if not without:
+        return ()
+    have = _have(len(without))
+    if recipe == "claims":
+        if len(without) == len(questions):
+            hint = "Add gold_answers to the results, or judge the task faithfulness, which needs none."
+            raise KaratError("the results have no gold answers to compare claims with", hint=hint)
+        return (f"{have} no gold answers: claims are compared with passages only",)
+    if recipe == "correctness":
+        return (f"{have} no gold answers: whether an answer is correct rests on what the model knows",)
+    neither = sum(not any(each.passages for each in same) for same in without)
+    from_passages = (
+        f"{_have(len(without) - neither)} no gold answers: nuggets are extracted from the first {MOST_PASSAGES}"
+        " passages that systems retrieved, so what none of them found is not missed"
+    )
+    from_nothing = f"{_have(neither)} neither gold answers nor passages, from which nuggets could be extracted"
+    return (*([from_passages] if len(without) > neither else []), *([from_nothing] if neither else []))
+
+
+def _have(queries: int) -> str:
+    return f"{plural(queries, 'query')} {'has' if queries == 1 else 'have'}"
+
+
+def _check_texts(recipe: str, response: Response) -> None:
+    """Raise an error if a passage that the model has to see has no text."""
+    if recipe in READ_SENTENCES:
+        for sentence in response.sentences:
+            response.compared_passages(sentence.cites)
+    elif recipe in READ_PASSAGES:
+        response.compared_passages("context")
+
+
+def _with_gold(responses: Sequence[Response]) -> list[Response]:
+    """The answers to a question, all with its gold answers, which may be in the results of one system only."""
+    gold = gold_answers(responses)
+    for each in responses:
+        if each.gold_answers is not None and sorted(each.gold_answers) != sorted(gold or ()):
+            system = f"the system {shown(each.system)}"
+            what = f"query {shown(each.query)} has other gold answers for {system} than for others"
+            raise KaratError(what, hint="Give all systems the same gold answers, or judge them into separate files.")
+    return [each if each.gold_answers == gold else replace(each, gold_answers=gold) for each in responses]
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Makes the plans for a recipe."""
+
+    recipe: str
+    task: Task
+    known: Journal
+    prompts: Mapping[str, Prompt]
+    by: str
+    samples: int
+
+    def plan(self, responses: Sequence[Response]) -> Plan:
+        """Everything that is asked about the answers of all systems to one question."""
+        items = QuestionItems(self.recipe, responses, self.known)
+        self.known.write(None, [*self._records_without_calls(items), *items.records])
+        if requests := self._extractions(items):
+            outcomes = yield requests
+            items.add_extracted(outcomes)
+        requests, records = [], []
+        prompt = self.prompts[_RUBRIC if self.recipe == _RUBRIC else self.task.name]
+        for response in responses:
+            certain, open_ones = self._parted(response, items.of(response))
+            records += [self._signed(record, sample) for record in certain for sample in range(self.samples)]
+            requests += label_requests(open_ones, self.task, response, prompt, self.samples)
+        self.known.write(None, records)
+        if requests:
+            yield requests
+
+    def _signed(self, record: Record, sample: int = 0) -> Record:
+        return {**record, "by": self.by, **({"sample": sample} if sample else {})}
+
+    def _records_without_calls(self, items: QuestionItems) -> Iterator[Record]:
+        """What is certain without asking: the rubric, empty answers, and whether the question has an answer."""
+        if self.recipe == _RUBRIC:
+            yield self.task.record()
+        for response in items.responses:
+            if self.recipe in _OF_CLAIMS and not has_text(response.answer):
+                yield self._signed(nothing_in(items.answers[response.system]))
+            if self.recipe in _OF_EACH_PASSAGE and not response.passages:
+                digest = response.digest_of("context")
+                yield self._signed(
+                    nothing_in(Item(response.query, "context", "answer", response.system, digest=digest))
+                )
+        if items.gold is not None:
+            is_unanswerable = not (items.gold.text or "").strip()
+            if self.recipe == "claims" and is_unanswerable:
+                yield self._signed(nothing_in(items.gold))
+            if self.recipe in _OF_NUGGETS and is_unanswerable and not items.nuggets:
+                digest = items.gold.current_digest
+                yield self._signed(nothing_in(Item(items.gold.query, "question", "answer", digest=digest)))
+            if self.recipe == "abstention":
+                label = "refused" if is_unanswerable else "answered"
+                verdict = LabelSubject(self.task, items.gold).verdict(label=label)
+                yield from (self._signed(verdict, sample) for sample in range(self.samples))
+
+    def _extractions(self, items: QuestionItems) -> list[ModelRequest]:
+        """The requests for claims and nuggets that are not known."""
+        requests = []
+        first = items.responses[0]
+        if self.recipe in _OF_CLAIMS:
+            for response in items.responses:
+                if has_text(response.answer) and not items.claims_of(response):
+                    answer = items.answers[response.system]
+                    taken = items.ids(response)
+                    requests.append(answer_claims_request(response, answer, taken, self.prompts["claims"]))
+        gold = [each for each in gold_answers(items.responses) or () if each.strip()]
+        if self.recipe == "claims" and items.gold is not None and gold and not items.gold_claims:
+            requests.append(gold_claims_request(first.question, gold, items.gold, items.ids(), self.prompts["claims"]))
+        if self.recipe in _OF_NUGGETS and not items.nuggets:
+            passages = nugget_passages(items.responses) if items.gold is None else []
+            prompt = self.prompts["nuggets"]
+            if gold or passages:
+                digest = None if items.gold is None else items.gold.current_digest
+                requests.append(
+                    nuggets_request(first.question, gold, passages, first.query, items.ids(), prompt, digest)
+                )
+        return requests
+
+    def _parted(self, response: Response, items: Sequence[Item]) -> tuple[list[Record], list[LabelSubject]]:
+        """The labels that a recipe asks for: those that are certain, and those that the model is asked for."""
+        certain: list[Record] = []
+        open_ones = []
+        for each in asked(self.recipe, response, items):
+            if each.item.text is None or (each.against == "gold" and response.gold_answers is None):
+                continue
+            subject = subject_of(each, self.task, response)
+            if self.task.name == "relevance" and not has_text(each.item.text):
+                certain.append(subject.verdict(state=NOTHING_TO_JUDGE))
+            elif self.task.name == "support" and not _has_evidence(response, each.against):
+                certain.append(subject.verdict(label="none", why="The text to compare it with is empty."))
+            else:
+                open_ones.append(subject)
+        return certain, open_ones
+
+
+def _has_evidence(response: Response, against: Against) -> bool:
+    """Whether there is any text that an item can be compared with."""
+    if against in ("answer", "gold"):
+        return any(map(has_text, [response.answer] if against == "answer" else response.gold_answers or ()))
+    return any(has_text(each.text) for each in response.compared_passages(against))

@@ -1,0 +1,193 @@
+"""Which labels measures need, and how to get them if there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+
+from karat.data.verdicts import Relation
+from karat.errors import KaratError, enumeration, plural
+from karat.grounding.labels.label_facts import FailedLabels, LabelFacts, LabelKind
+from karat.grounding.labels.recipes import RECIPES
+from karat.measures import parse
+from karat.measures.labels.relations import relations_of
+from karat.registry import Measure
+from karat.registry.selection import Selection
+
+_MEASURES = (
+    "Faithfulness", "Faithfulness(unit=sentences)", "ContextRelevance", "ContextPrecision", "ContextRecall",
+    "NuggetRecall(kind=vital)", "NuggetRecall", "NuggetCoverage", "CitationRecall", "CitationPrecision", "CitationF1",
+    "SupportPrecision", "SupportRecall", "ClaimPrecision", "ClaimRecall", "ClaimF1", "ContextUtilization",
+    "NoiseSensitivity", "Hallucination", "SelfKnowledge", "Correctness", "Abstention",
+)  # fmt: skip
+"""computed for the recipe that asks for their labels"""
+_NOT_BY_DEFAULT = (
+    "NuggetCoverage", "CitationF1", "ClaimF1", "ContextUtilization", "NoiseSensitivity", "SelfKnowledge",
+)  # fmt: skip
+_DEFAULT = tuple(name for name in _MEASURES if name not in _NOT_BY_DEFAULT)
+"""computed if their labels are there"""
+
+_CITATIONS = ("cited", "others", "passage")
+_ITEMS = {
+    "claims": "the claims of the answer", "gold_claims": "the claims of the gold answer",
+    "sentences": "the sentences of the answer", "nuggets": "the nuggets of the question",
+    "passages": "the passages", "answer": "the answer", "gold": "the gold answer",
+}  # fmt: skip
+_AGAINST_WORDS = {
+    "context": "against the passages", "passage": "against each passage", "answer": "against the answer",
+    "gold": "against the gold answer", "question": "to the question", "cited": "against what they cite",
+    "others": "against what they cite",
+}  # fmt: skip
+_RECIPES = {
+    ("claims", "context"): "faithfulness", ("sentences", "context"): "faithfulness",
+    ("passages", "question"): "context",
+    ("gold_claims", "context"): "claims", ("claims", "passage"): "claims", ("gold_claims", "passage"): "claims",
+    ("claims", "gold"): "claims", ("gold_claims", "answer"): "claims", ("nuggets", "answer"): "nuggets",
+    ("nuggets", "passage"): "coverage", ("sentences", "passage"): "support", ("sentences", "cited"): "citations",
+    ("sentences", "others"): "citations",
+}  # fmt: skip
+
+
+def measures_of(task: str) -> list[str]:
+    """The measures that read the labels of a recipe, or of a rubric.
+
+    >>> measures_of("context"), measures_of("tone")
+    (['ContextRelevance', 'ContextPrecision'], ['Correctness(task=tone)'])
+    """
+    first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in _MEASURES}
+    return [name for name, relation in first.items() if recipe_of(relation) == task] or [rubric_measure(task)]
+
+
+def rubric_measure(name: str) -> str:
+    """The measure that reads the labels of a rubric; an error if it cannot name the rubric.
+
+    >>> rubric_measure("tone"), rubric_measure("tone, style")
+    ('Correctness(task=tone)', 'Correctness(task="tone, style")')
+    """
+    return str(parse("Correctness", "verdicts")(task=name))
+
+
+def task_measures(facts: LabelFacts, task: str) -> list[str]:
+    """The measures of a recipe, or of a rubric, whose labels are there, for at least one query."""
+    return _labelled(facts, measures_of(task))
+
+
+def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], place: str) -> list[str]:
+    """The measures whose labels are there, for at least one query; `failed` are labels that failed, for errors."""
+    found = _labelled(facts, (*_DEFAULT, *_rubrics(facts)))
+    if not found and facts.has_citations:
+        return ["CitationValid"]
+    if not found and not _first(facts) and facts.has_documents:
+        hint = "They are for runs: evaluate(truth, run, verdicts=...), or karat evaluate TRUTH RUN --verdicts FILE."
+        raise KaratError("all labels are about documents, and none about answers", place=place, hint=hint)
+    if not found:
+        hint = f"{_unused(facts, failed)}`karat measures` lists all measures."
+        raise KaratError("no measure can be computed from these labels", hint=hint)
+    return found
+
+
+def _rubrics(facts: LabelFacts) -> list[str]:
+    """The measures of the rubrics, except those that no measure can name."""
+    names = []
+    for rubric in facts.rubrics:
+        with suppress(KaratError):
+            names.append(rubric_measure(rubric))
+    return sorted(names)
+
+
+def _labelled(facts: LabelFacts, names: Sequence[str]) -> list[str]:
+    found = [name for name in names if labelled_samples(parse(name, "verdicts"), facts)]
+    return [name for name in found if name != "Faithfulness(unit=sentences)" or "Faithfulness" not in found]
+
+
+def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, place: str) -> None:
+    """Refuse a measure for which no query has any label, and say what to do; `failed` are labels that failed."""
+    for measure in measures:
+        if not labelled_samples(measure, facts):
+            relation = _missing(measure, _first(facts))[0]
+            what = f"{measure} needs labels of the task {relation.task}: {in_words(relation)}"
+            forms = [str(form) for form in _forms(measure, facts) if labelled_samples(form, facts)]
+            suffice = f"The labels that are there suffice for {enumeration(forms, 'and')}."
+            hint = f"{_unused(facts, failed)}{suffice if forms else _how_to_label(relation)}"
+            raise KaratError(f"{what}, and there are none", place=place, hint=hint)
+
+
+def _forms(measure: Measure, facts: LabelFacts) -> Iterator[Measure]:
+    """The measure with each other choice for one of its parameters, and with each rubric."""
+    for name, parameter in measure.definition.parameters.items():
+        choices = parameter.choices or ((parameter.default, *sorted(facts.rubrics)) if name == "task" else ())
+        for choice in choices:
+            with suppress(KaratError):  # a rubric that no measure can name
+                yield measure(**{name: choice})
+
+
+def _unused(facts: LabelFacts, failed: Callable[[], FailedLabels]) -> str:
+    """Why labels that are there are not used, or are not there, as sentences."""
+    return "".join((*(f"{note}. " for note in facts.notes.unused), str(failed())))
+
+
+def failed_extractions(failed: FailedLabels) -> list[tuple[str, int, str]]:
+    """Items that could not be extracted for any query, so that no measure reads them: what, how often, and a hint."""
+    hint = "Measures of them are left out. `karat judge --retry-failed` asks again."
+    return [
+        (f"{_ITEMS[items]} could not be extracted for {plural(each.number, 'query')}{each.reason}", each.number, hint)
+        for items, each in failed.never_extracted.items()
+    ]
+
+
+def labelled_samples(measure: Measure, facts: LabelFacts) -> list[int]:
+    """The samples of a model in which it was asked for the labels of a measure: for others, it may be asked once."""
+    return [sample for sample, kinds in facts.kinds.items() if not _missing(measure, kinds)]
+
+
+def reads_answers(measure: Measure) -> bool:
+    """Whether a measure is about answers: it reads labels of them, or does not say what it reads."""
+    relations = relations_of(measure)
+    about = {name for relation in relations for name in (relation.items, relation.against)}
+    return not relations or bool(about & {"answer", "claims", "sentences"})
+
+
+def in_words(relation: Relation) -> str:
+    """What labels are about.
+
+    >>> in_words(Relation("support", "claims", "context"))
+    'the claims of the answer against the passages'
+    """
+    return f"{_ITEMS[relation.items]} {_AGAINST_WORDS.get(relation.against, '')}".strip()
+
+
+def recipe_of(relation: Relation) -> str:
+    """The task to give to `karat verdicts template`, for labels of a relation.
+
+    >>> recipe_of(Relation("support", "claims", "context"))
+    'faithfulness'
+    """
+    return _RECIPES.get((relation.items, relation.against), relation.task)
+
+
+def _how_to_label(relation: Relation) -> str:
+    recipe = recipe_of(relation)
+    by_model = f" `karat judge results.jsonl --task {recipe}` asks a language model." if recipe in RECIPES else ""
+    return (
+        f"`karat verdicts template results.jsonl --task {recipe} -o todo.csv` writes a sheet to fill in, and"
+        f" `karat verdicts import` reads it.{by_model}"
+    )
+
+
+def _first(facts: LabelFacts) -> frozenset[LabelKind]:
+    """The kinds of labels in the first sample."""
+    return next(iter(facts.kinds.values()))
+
+
+def _missing(measure: Measure, kinds: Collection[LabelKind]) -> list[Relation]:
+    """The relations that have no label at all; measures of citations need labels of any kind for citations."""
+    return [relation for relation in relations_of(measure) if not _has_labels(relation, kinds)]
+
+
+def _has_labels(relation: Relation, kinds: Collection[LabelKind]) -> bool:
+    against: set[str] = {relation.against}
+    if relation.items == "sentences" and relation.against in _CITATIONS:
+        against = {*_CITATIONS}
+    elif relation.against == "context":
+        against = {"context", "passage"}
+    return any(LabelKind(relation.task, relation.items, each) in kinds for each in against)

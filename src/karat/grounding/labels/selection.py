@@ -1,0 +1,231 @@
+"""From all records to the Verdicts of one system: whose labels count, and what is known about each query."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from karat.data.judged import Ints
+from karat.data.verdicts import Verdicts
+from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, safe_line, shown
+from karat.errors.arguments import check_text
+from karat.grounding.labels.arrays import VerdictArrays
+from karat.grounding.labels.counting import choose_authors, is_person, unreplaced_rows
+from karat.grounding.labels.evaluated_items import EvaluatedItems, Fit
+from karat.grounding.labels.label_facts import FailedLabels, LabelFacts, LabelNotes, kinds_of
+from karat.grounding.responses.responses import Response
+from karat.grounding.verdict_file.calls import answered_calls
+from karat.grounding.verdict_file.label_columns import ItemKey, LabelColumns
+from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
+from karat.grounding.verdict_file.records import IMPLIED, Item
+from karat.reading.records.records import without_collection
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The labels of one system by the chosen authors: the Verdicts of each sample, the items, and facts."""
+
+    system: str | None
+    samples: tuple[Verdicts, ...]
+    items: tuple[Item | None, ...]
+    """the item at each position of the Verdicts; None for an answer without a record of its own"""
+    rows: Ints
+    """the rows of the records that are about the evaluated queries, by the chosen authors"""
+    stale: Ints
+    """those of them that were given for other texts, so that they do not count"""
+    authors: tuple[str, ...]
+    facts: LabelFacts
+    records: VerdictRecords
+    known_items: tuple[Item, ...]
+    """all items of the queries in the order of the records, also those with nothing to judge"""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was odd about the labels."""
+        return self.facts.notes.sentences
+
+    @cached_property
+    def unreplaced(self) -> Ints:
+        """The rows that no other label of the same author replaces."""
+        return unreplaced_rows(self.records.labels, self.rows, np.isin(self.rows, self.stale))
+
+    @cached_property
+    def failed(self) -> Ints:
+        """The rows of labels that failed, without those that were given in another try."""
+        labels = self.records.labels
+        if "failed" not in labels.state.categories:
+            return self.rows[:0]
+        rows = self.unreplaced[labels.have_failed(self.unreplaced) & ~np.isin(self.unreplaced, self.stale)]
+        answered = answered_calls(self.records.calls)
+        return rows[~labels.call.take(rows).where(answered.__contains__)]
+
+    @property
+    def failures(self) -> FailedLabels:
+        """The labels that failed, and what could not be extracted."""
+        of_each_kind = {(item.type, item.of): item for item in self.known_items}  # of which there are few
+        known = frozenset(item.set for item in of_each_kind.values())
+        return FailedLabels.of(self.records, self.failed.tolist(), known)
+
+
+_SYSTEM: Message = [Parameter("system")]
+"""how a system is named"""
+
+
+def choose_system(systems: Collection[str], system: str | None, place: str, named_by: Message = _SYSTEM) -> str | None:
+    """The system whose labels count; without a choice, the only one. `place` is that of the labels."""
+    if system is not None and (system in systems or not systems):
+        return system
+    names = sorted(systems)
+    if system is None and len(names) < 2:
+        return names[0] if names else None
+    if system is None:
+        hint: Message = ["Choose one with ", *named_by, f". Systems: {', '.join(names)}."]
+        raise KaratError(f"the verdicts are about {plural(len(names), 'system')}", place=place, hint=hint)
+    known = f"{did_you_mean(system, names)} Systems: {', '.join(names)}. Choose one with ".lstrip()
+    hint = [known, *named_by, "."]
+    raise KaratError(f"no verdict is about the system {shown(system)}", place=place, hint=hint)
+
+
+@without_collection()
+def select(
+    records: VerdictRecords,
+    system: str | None = None,
+    by: str | None = None,
+    responses: Sequence[Response] | None = None,
+    *,
+    named_by: Message = _SYSTEM,
+) -> Selected:
+    """The Verdicts of a system by the chosen authors.
+
+    `responses` are what the system answered to the queries that are evaluated; without them, these are all queries with
+    items or labels. Items of responses that the records lack are added, and labels of a text that has changed since do
+    not count. `named_by` is the argument that names the system, for errors.
+    """
+    system = choose_system(records.systems, system, records.name, named_by)
+    counts = records.labels.by.take(_labels_of_answers(records, system)[0]).counts()
+    return select_labels(records, system, choose_authors(counts, by, records.name), responses)
+
+
+def _labels_of_answers(records: VerdictRecords, system: str | None) -> tuple[Ints, int]:
+    """The rows of the labels of a system that are not about documents, and the number of those that are."""
+    mine: Ints = np.flatnonzero(records.labels.system.where(lambda each: each is None or each == system))
+    if not records.documents:
+        return mine, 0
+    of_answers = mine[~records.about_documents()[mine]]
+    return of_answers, len(mine) - len(of_answers)
+
+
+def select_labels(
+    records: VerdictRecords,
+    system: str | None,
+    authors: tuple[str, ...],
+    responses: Sequence[Response] | None = None,
+    numbers: Sequence[int] | None = None,
+) -> Selected:
+    """The Verdicts of a system by these authors; `numbers` are those of the samples, by default of all that there are.
+
+    Nothing is decided that depends on other queries than those of the records.
+    """
+    mine, of_documents = _labels_of_answers(records, system)
+    mine = mine[records.labels.by.take(mine).where(authors.__contains__)]
+    evaluated = _evaluated(records, system, responses)
+    labelled = records.labels.query.take(mine).counts()
+    named = map(itemgetter(0), evaluated.items) if responses is None else (each.query for each in responses)
+    queries = dict.fromkeys([*named, *(labelled if responses is None else ())])
+    position = {query: at for at, query in enumerate(queries)}
+    unevaluated = frozenset(labelled.keys() - position.keys())
+    if unevaluated:
+        mine = mine[records.labels.query.take(mine).where(position.__contains__)]
+    mine, of_removed = _without(records.labels, mine, evaluated.rejected)
+    mine, of_gone = _without(records.labels, mine, evaluated.gone)
+    labels, fit = evaluated.fit(records.labels, mine)
+    records = replace(records, labels=labels)
+    is_there = fit != Fit.ABSENT
+    mine, fit = mine[is_there], fit[is_there]
+    building = VerdictArrays(records, position, evaluated.items, mine, mine[fit == Fit.STALE])
+    for each in responses or ():
+        building.add_response(each)
+    samples = building.samples(people=all(map(is_person, authors)), numbers=numbers)
+    notes = LabelNotes(
+        reading=tuple(records.notes),
+        of_documents=of_documents,
+        of_removed=of_removed,
+        unevaluated=unevaluated,
+        of_gone=of_gone,
+        queries_of_gone=frozenset(query for query, _ in evaluated.gone),
+        replaced=building.replaced,
+        outdated=int((fit == Fit.STALE).sum()),
+        not_cited=building.unused,
+        not_given=int((~is_there).sum()),
+        without_digest=int((fit == Fit.TRUSTED).sum()) if responses is not None else 0,
+    )
+    return Selected(
+        system,
+        tuple(samples.values()),
+        tuple(building.items.item),
+        np.sort(np.r_[building.rows, building.failed_lists]),
+        mine[fit == Fit.STALE],
+        authors,
+        LabelFacts(
+            {number: kinds_of(verdicts) for number, verdicts in samples.items()},
+            len(building.items.cite_sentence) > 0,
+            bool(records.documents),
+            records.rubrics,
+            notes,
+        ),
+        records,
+        tuple(evaluated.items.values()),
+    )
+
+
+def load_verdicts(source: Any, system: str | None = None, by: str | None = None) -> Verdicts:
+    """The labels of one system, by one author or the majority of people; `source` as in `evaluate_verdicts`.
+
+    What was odd about them is logged as a warning.
+
+    >>> label = {"query": "q", "item": "answer", "task": "correctness", "label": "correct"}
+    >>> load_verdicts([label]).answer("correctness").tolist()
+    [1.0]
+    """
+    for option, value in (("system", system), ("by", by)):
+        if value is not None:
+            check_text(option, value)
+    selected = select(read_verdict_records(source), system, by)
+    if len(selected.samples) > 1:
+        hint = "evaluate_verdicts() computes the mean of the samples."
+        raise KaratError(f"the labels are {len(selected.samples)} samples, and Verdicts contain one", hint=hint)
+    if selected.notes:
+        _log.warning("karat: %s.", safe_line("; ".join(selected.notes)))
+    return selected.samples[0]
+
+
+def _without(labels: LabelColumns, rows: Ints, items: Set[ItemKey]) -> tuple[Ints, int]:
+    """The labels that are not about these items, or against them; and the number of those that are."""
+    is_gone = labels.are_about(rows, items, {key for key in items if key[1] not in IMPLIED})
+    return rows[~is_gone], int(is_gone.sum())
+
+
+def _evaluated(records: VerdictRecords, system: str | None, responses: Sequence[Response] | None) -> EvaluatedItems:
+    """The items of a system and those of all systems that are evaluated."""
+    items: dict[ItemKey, Item] = {}
+    for (query, of_system, name), item in records.items.items():
+        if of_system is not None and of_system != system:
+            continue
+        other = items.setdefault((query, name), item)
+        if other is not item:
+            what = f"the item {shown(name)} of query {shown(query)} is also in "
+            hint = "Give one of them another id."
+            raise KaratError([what, other.place or "", ", for all systems"], place=item.place, hint=hint)
+    removed = {(item.query, item.id): item for item in records.removed.values() if item.system in (None, system)}
+    removed = {key: item for key, item in removed.items() if key not in items}
+    if responses is None:
+        return EvaluatedItems.of_files(items, removed)
+    return EvaluatedItems.of_responses(responses, items, removed)

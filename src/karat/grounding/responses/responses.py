@@ -1,0 +1,89 @@
+"""What a system answered to a question: the sentences of the answer, and the passages that they are based on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from karat.errors import KaratError, Parameter, shown
+from karat.grounding.verdict_file.records import joint_digest, text_digest
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer, and what it cites: ids of passages, and invalid citations as they were written."""
+
+    text: str
+    cites: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage that a system was given, with its rank from 1; the text is None if only the id is known."""
+
+    id: str
+    rank: int
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a system answered to a question, in sentences, and the passages that it was given, each once."""
+
+    query: str
+    system: str | None
+    question: str
+    answer: str | None
+    """None if it is unknown: the results have no answers"""
+    sentences: tuple[Sentence, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    gold_answers: tuple[str, ...] | None = None
+    """None if they are unknown; an empty text means that the question has no answer"""
+    knows_passages: bool = True
+    """whether the results say which passages there were"""
+
+    @property
+    def gold_text(self) -> str | None:
+        """The gold answers as one text, if they are known."""
+        return None if self.gold_answers is None else gold_text(self.gold_answers)
+
+    def digest_of(self, against: tuple[str, ...] | str) -> str | None:
+        """The digest of what items are compared with, by which a label notices that it has changed since."""
+        if against in ("answer", "gold"):
+            text = self.answer if against == "answer" else self.gold_text
+            return None if text is None else text_digest(text)
+        if not self.knows_passages:
+            return None
+        chosen = [each for each in self.passages if against == "context" or each.id in against]
+        return joint_digest(None if each.text is None else text_digest(each.text) for each in chosen)
+
+    def compared_passages(self, against: tuple[str, ...] | str | None) -> list[Passage]:
+        """The passages that something is compared with: `context` stands for all. One without a text is an error."""
+        chosen = [each for each in self.passages if against == "context" or each.id in (against or ())]
+        for passage in chosen:
+            if passage.text is None:
+                what = f"the text of passage {shown(passage.id)} of query {shown(self.query)} is not in the results"
+                raise KaratError(what, hint=["Add the texts with ", Parameter("corpus"), "."])
+        return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Responses:
+    """The responses in a source, and notes on what was guessed about it."""
+
+    responses: Sequence[Response]
+    systems: tuple[str | None, ...]
+    """those that have a response, in order"""
+    notes: tuple[str, ...] = ()
+    no_answers: KaratError | None = None
+    """the error for whoever needs answers, if the source has none"""
+
+
+def gold_text(answers: Iterable[str]) -> str:
+    """The gold answers of a question as one text; their order does not matter."""
+    return "\n".join(sorted(answers))
+
+
+def has_text(text: str | None) -> bool:
+    """Whether there is a text with a letter or a digit."""
+    return any(map(str.isalnum, text or ""))

@@ -1,0 +1,220 @@
+"""Responses in results: one record per query, with the answer and what was retrieved; or in submissions to TREC RAG."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any
+
+from karat.documents.fields import as_text, document_field
+from karat.errors import KaratError, Place
+from karat.grounding.responses.citations import cited_passages, find_citations
+from karat.grounding.responses.responses import Passage, Response, Responses, Sentence, has_text
+from karat.grounding.responses.sentences import sentence_spans
+from karat.grounding.responses.trec_rag import is_trec_rag, read_trec_rag
+from karat.grounding.verdict_file.records import IMPLIED
+from karat.reading.records.generated import GeneratedResults
+from karat.reading.records.records import Record
+from karat.reading.records.result_fields import Part
+from karat.reading.records.results import HINT_ON_ANSWERS, Results, read_records, results_of
+from karat.reading.texts.texts import read_texts
+
+
+def read_responses(
+    source: Any,
+    *,
+    system: str | None = None,
+    queries: Any = None,
+    corpus: Any = None,
+    fields: Mapping[str, str] | None = None,
+    needed: Collection[str] = ("answer",),
+    format: str | None = None,  # noqa: A002
+) -> Responses:
+    """Read generated answers from results or from a submission to TREC RAG: a file, a list of records, a data frame.
+
+    `queries` and `corpus` are the texts of questions, and of passages that are known by id only. Results must have the
+    `needed` fields.
+
+    >>> results = [{"query": "q1", "retrieved": ["Gold is soft."], "answer": "It is soft [1]."}]
+    >>> [response] = read_responses(results).responses
+    >>> response.sentences, response.passages
+    ((Sentence(text='It is soft [1].', cites=('p1',)),), (Passage(id='p1', rank=1, text='Gold is soft.'),))
+    """
+
+    def read(name: str, records: Iterable[tuple[Place, Record]]) -> Responses:
+        if _is_submission(records):
+            return read_trec_rag(records, system)
+        return _of_results(name, records, system, fields, needed, has_corpus=corpus is not None)
+
+    return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS), queries, corpus)
+
+
+def read_labelled_results(
+    source: Any,
+    *,
+    system: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    required: Collection[Part] = (),
+    optional: Collection[Part] = (),
+    format: str | None = None,  # noqa: A002
+) -> tuple[Results, Responses]:
+    """Read results whose answers are labelled: their documents and answers, as `read_results`, and their responses."""
+
+    def read(name: str, records: Iterable[tuple[Place, Record]]) -> tuple[Results, Responses]:
+        if _is_submission(records):
+            responses = _of_one_run(read_trec_rag(records, system), name)
+            questions = {each.query: each.question for each in responses.responses if each.question != each.query}
+            queries = tuple(each.query for each in responses.responses)
+            return Results(name, queries, {}, {}, {}, {}, questions=questions), responses
+        kept: list[tuple[Place, Record]] = []
+        results = results_of(name, _kept(records, kept), fields, required, optional, labelled=True)
+        return results, _of_results(name, kept, system, fields, (), has_corpus=False)
+
+    return read_records(source, fields, format, read, HINT_ON_ANSWERS)
+
+
+def _of_one_run(responses: Responses, name: str) -> Responses:
+    if len(responses.systems) > 1:
+        hint = "Write the responses of each run to a file of its own."
+        runs = ", ".join(map(str, responses.systems))
+        raise KaratError(f"this file has responses of several runs: {runs}", place=name, hint=hint)
+    return responses
+
+
+def _kept(records: Iterable[tuple[Place, Record]], kept: list[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
+    """The records, each of which is also added to a list when it is read."""
+    for each in records:
+        kept.append(each)
+        yield each
+
+
+def _is_submission(records: Iterable[tuple[Place, Record]]) -> bool:
+    """Whether the first record is one of a submission to TREC RAG."""
+    return any(is_trec_rag(record) for _, record in islice(records, 1))
+
+
+def _of_results(
+    name: str,
+    records: Iterable[tuple[Place, Record]],
+    system: str | None,
+    fields: Mapping[str, str] | None,
+    needed: Collection[str],
+    *,
+    has_corpus: bool,
+) -> Responses:
+    results = GeneratedResults(name, records, fields, needed)
+    strings_are_ids = has_corpus or _are_ids(results.documents())
+    responses = []
+    fault: KaratError | None = None
+    for query, question, retrieved, gold, answer in results:
+        try:
+            documents = [*_documents(retrieved or (), Place(name, query=query), strings_are_ids)]
+        except KaratError as error:
+            fault = fault or error  # but the fields of a later record may be at fault too
+            continue
+        by_rank, passages = _passages(documents)
+        answer = (answer or "") if results.has_answers else None
+        sentences = _sentences(answer or "", by_rank)
+        responses.append(
+            Response(query, system, question or query, answer, sentences, passages, gold, retrieved is not None)
+        )
+    if fault:
+        raise fault
+    no_answers = None if results.has_answers else results.missing(["answer"])
+    return Responses(tuple(responses), (system,), results.notes, no_answers)
+
+
+def _sentences(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
+    """The sentences of an answer, without those that have neither a letter nor a digit."""
+    citations = find_citations(answer, passages)
+    found, at = [], 0
+    for start, end in sentence_spans(answer, citations):
+        first = at
+        while at < len(citations) and citations[at].start < end:
+            at += 1
+        if has_text(answer[start:end]):
+            found.append(Sentence(answer[start:end], cited_passages(citations[first:at])))
+    return tuple(found)
+
+
+def _are_ids(retrieved: Iterable[Any]) -> bool:
+    """Whether passages that are strings are ids: they are texts if any of them has more than one word."""
+    has_strings = False
+    for each in chain.from_iterable(retrieved):
+        if isinstance(each, str):
+            has_strings = True
+            if len(each.split(maxsplit=1)) > 1:
+                return False
+    return has_strings
+
+
+def _documents(retrieved: Any, place: Place, strings_are_ids: bool) -> Iterator[tuple[str | None, str | None]]:
+    """The id and the text of each document by rank, as far as they are known."""
+    if isinstance(retrieved, Mapping):
+        scores = [(score, as_text(doc, "id", place)) for doc, score in retrieved.items()]
+        yield from ((doc, None) for _, doc in sorted(scores, reverse=True))
+        return
+    for at, document in enumerate(retrieved):
+        of_passage = place.inside(f"passage {at + 1}")
+        if isinstance(document, str):
+            yield (document, None) if strings_are_ids else (None, document)
+        elif isinstance(document, int):
+            yield as_text(document, "id", of_passage), None
+        elif isinstance(document, list | tuple):
+            hint = "Write each passage as a text, or as an object with an id and a content."
+            raise KaratError("a span of a document has no text that could be labelled", place=of_passage, hint=hint)
+        else:
+            name, content = document_field(document, "id"), document_field(document, "content")
+            yield (
+                None if name is None else as_text(name, "id", of_passage) or None,
+                None if content is None else as_text(content, "content", of_passage),
+            )
+
+
+def _passages(documents: Sequence[tuple[str | None, str | None]]) -> tuple[list[str], tuple[Passage, ...]]:
+    """The id of the passage at each rank, and the passages, each once.
+
+    A document without an id is named after its rank. If two different texts have one id, as chunks of a document may
+    have, the second one is `id#2`.
+    """
+    names = {name for name, _ in documents}
+    passages: dict[str, Passage] = {}
+    known: dict[tuple[str | None, str | None], str] = {}
+    copies: Counter[str] = Counter()
+    by_rank = []
+    for rank, (name, text) in enumerate(documents, 1):
+        found = known.get((name, text)) if name else None
+        if found is None:
+            found = wanted = name or f"p{rank}"
+            while found in passages or found in IMPLIED or (found != name and found in names):
+                copies[wanted] += 1
+                found = f"{wanted}#{copies[wanted] + 1}"
+            passages[found] = Passage(found, rank, text)
+            known[name, text] = found
+        by_rank.append(found)
+    return by_rank, tuple(passages.values())
+
+
+def _with_texts(responses: Responses, queries: Any, corpus: Any) -> Responses:
+    """The same responses with the texts of questions, and of passages that are known by id only."""
+    found, notes = responses.responses, list(responses.notes)
+    if queries is not None:
+        questions = read_texts(queries, {each.query for each in found}, "queries")
+        notes += questions.notes
+        found = [
+            replace(each, question=questions[each.query].text) if each.query in questions else each for each in found
+        ]
+    unread = () if corpus is None else found
+    wanted = {passage.id for each in unread for passage in each.passages if passage.text is None}
+    if wanted:
+        texts = read_texts(corpus, wanted, "corpus")
+        notes += texts.notes
+
+        def with_text(passage: Passage) -> Passage:
+            is_read = passage.text is None and passage.id in texts
+            return replace(passage, text=texts[passage.id].text) if is_read else passage
+
+        found = [replace(each, passages=tuple(map(with_text, each.passages))) for each in found]
+    return replace(responses, responses=tuple(found), notes=tuple(notes))

@@ -1,0 +1,279 @@
+"""Sheets that people fill in with a spreadsheet: a row per label, with everything that is needed to decide it.
+
+A spreadsheet changes what looks like a number, a date or a formula, and everybody may edit anything. So the texts are
+in quotation marks, and the last cell of a row is a record, in JSON, of what the row is about, with digests of what it
+shows. `filled_sheets` reads it back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from karat.errors import KaratError, Message, Parameter, did_you_mean, first_few, plural, shown
+from karat.grounding.labels.recipes import RECIPES, Asked, asked, compared_digest, empty_set, subjects, task_of
+from karat.grounding.responses.items import items_of, of_other_answers
+from karat.grounding.responses.responses import Response
+from karat.grounding.verdict_file.label_columns import Against
+from karat.grounding.verdict_file.records import Item, text_digest
+from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
+from karat.output.delimited import delimited
+from karat.output.files import write_chunks
+
+COLUMNS = ("row", "question", "item", "compare_with", "asked", "allowed", "label", "why", "record")
+LONGEST_CELL = 32_767
+"""characters that a cell of Excel may have"""
+
+_LONGEST_VALUE = 131_072  # characters of a value that Python's csv module reads
+_MOST_ROWS = 1_048_576  # of Excel
+# What a spreadsheet or an encoding may drop or change: control characters and lone surrogates.
+_FRAGILE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The cells of a sheet, how many labels it asks for, and notes on what a spreadsheet may do to it."""
+
+    rows: Sequence[Sequence[str]]
+    labels: int
+    queries: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _SheetRow:
+    """A row of a sheet; without an `asked`, no label is asked for."""
+
+    response: Response
+    item: Item | str
+    """or the name of an implied item whose set of items is empty"""
+    asked: Asked | None = None
+
+
+def sheet_of(
+    recipe: str,
+    responses: Sequence[Response],
+    items: Sequence[Item] = (),
+    tasks: Mapping[str, Task] | None = None,
+) -> Sheet:
+    """The sheet for a recipe. `items` are claims and nuggets, and `tasks` rubrics of the user's own.
+
+    Items that need no label, such as sentences without a citation, have a row too: they are part of what is measured.
+    """
+    task = _task(recipe, tasks or {})
+    by_query: dict[str, list[Item]] = {}
+    for item in items:
+        if item.type in ("claim", "nugget"):
+            by_query.setdefault(item.query, []).append(item)
+    _check_systems(responses, items)
+    if recipe in ("faithfulness", "claims"):
+        _check_answers(responses, items)
+    rows = [row for response in responses for row in _rows(recipe, response, by_query.get(response.query, ()))]
+    needs_label = sum(row.asked is not None for row in rows)
+    if not rows:
+        raise KaratError("there is nothing to label: the results have no answers")
+    name = text_digest("\n".join([recipe, *(f"{row.response.query}\t{_id(row.item)}" for row in rows)]))[:8]
+    first_rows = {(row.response.query, row.response.system): at for at, row in reversed([*enumerate(rows)])}
+    cells = []
+    for at, row in enumerate(rows):
+        is_first = first_rows[row.response.query, row.response.system] == at
+        cells.append(_cells(row, task, {"row": at + 1, "rows": len(rows), "sheet": name}, is_first))
+    longest = max(len(cell) for row in cells for cell in row)
+    if longest > _LONGEST_VALUE:
+        what = f"a cell of the sheet would have {longest:,} characters, and CSV is read up to {_LONGEST_VALUE:,}"
+        raise KaratError(what, hint="Use results with fewer or shorter passages.")
+    notes = []
+    if longest > LONGEST_CELL:
+        notes.append(f"the longest cell has {longest:,} characters, but Excel cuts off all after {LONGEST_CELL:,}")
+    if len(rows) >= _MOST_ROWS:
+        notes.append(f"the sheet has {plural(len(rows), 'row')}, but Excel reads only the first {_MOST_ROWS:,}")
+    return Sheet(cells, needs_label, len(first_rows), tuple(notes))
+
+
+def write_sheet(sheet: Sheet, path: str | os.PathLike[str]) -> None:
+    """Write a sheet as CSV or TSV, with a byte order mark, by which Excel knows that it is UTF-8."""
+    suffix = PurePath(path).suffix.lower()
+    if suffix not in (".csv", ".tsv"):
+        raise KaratError("a sheet is written as CSV or TSV", place=os.fspath(path), hint="Write to a .csv file.")
+    text = delimited(COLUMNS, sheet.rows, "," if suffix == ".csv" else "\t", safe=True)
+    write_chunks(path, [text.encode("utf-8-sig")])
+
+
+def _task(recipe: str, tasks: Mapping[str, Task]) -> Task:
+    found = {**BUILT_IN, **tasks}.get(task_of(recipe)) if recipe in RECIPES or recipe in tasks else None
+    if found is None:
+        known = [*RECIPES, *(name for name in tasks if name not in BUILT_IN)]
+        hint = f"{did_you_mean(recipe, known)} The tasks are {', '.join(known)}.".strip()
+        raise KaratError(f"{shown(recipe)} is not a task that a sheet can ask for", hint=hint)
+    return found
+
+
+def _check_systems(responses: Sequence[Response], items: Sequence[Item]) -> None:
+    """Raise an error if all claims are those of other systems."""
+    systems = dict.fromkeys(each.system for each in items if each.type == "claim" and each.of == "answer")
+    if systems and not {None, *(each.system for each in responses)} & {*systems}:
+        names = [str(each) for each in systems]
+        what = f"the claims are about the answers of {first_few(names)}, not of {shown(responses[0].system)}"
+        raise KaratError(what, hint=["Name the system of the results: ", Parameter("system", names[0]), "."])
+
+
+def _check_answers(responses: Sequence[Response], items: Sequence[Item]) -> None:
+    """Raise an error if claims are those of an answer that has changed since."""
+    by_query: dict[str, list[Item]] = {}
+    for item in items:
+        by_query.setdefault(item.query, []).append(item)
+    for response in responses:
+        if any(item.type == "claim" for item in of_other_answers(by_query.get(response.query, ()), response)):
+            what = f"the claims of query {shown(response.query)} are not those of its answer, which has changed since"
+            raise KaratError(what, hint="List the claims of the answer as it is now, in a file without earlier ones.")
+
+
+def shown_digest(cell: str) -> str:
+    """The digest of what a cell shows; white space may be different after a spreadsheet has saved it."""
+    return text_digest(" ".join(cell.split()))
+
+
+def record_digest(record: Mapping[str, Any]) -> str:
+    """The digest of a record in a sheet, apart from the digest itself."""
+    return text_digest(json.dumps({name: record[name] for name in sorted(record) if name != "digest"}))[:8]
+
+
+def _id(item: Item | str) -> str:
+    return item if isinstance(item, str) else item.id
+
+
+def _rows(recipe: str, response: Response, items: Sequence[Item]) -> Iterator[_SheetRow]:
+    """The rows of a response: what is asked, by item; and items that nothing is asked about."""
+    own = [*items_of(response), *(each for each in items if each.system in (None, response.system))]
+    about = subjects(recipe, response, own)
+    if not about:
+        _check_has_items(recipe, response)
+        yield _SheetRow(response, empty_set(recipe))
+        return
+    by_item: dict[str, list[Asked]] = {}
+    for each in asked(recipe, response, own):
+        by_item.setdefault(each.item.id, []).append(each)
+    for item in about:
+        if item.id not in by_item:
+            yield _SheetRow(response, item)
+        for each in by_item.get(item.id, ()):
+            yield _SheetRow(response, item, each)
+
+
+def _check_has_items(recipe: str, response: Response) -> None:
+    """Raise an error if there is nothing to label because nobody has listed it yet."""
+    if recipe in ("nuggets", "coverage"):
+        what, name = f"no nuggets are listed for query {shown(response.query)}", "nuggets"
+    elif recipe == "claims" and (response.answer or "").strip():
+        what, name = f"no claims are listed for query {shown(response.query)}", "claims"
+    else:
+        return
+    hint: Message = [f"Write {name} as items of a verdict file, and add it with ", Parameter("items"), "."]
+    raise KaratError(what, hint=hint)
+
+
+def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) -> list[str]:
+    response, item = row.response, row.item
+    of_row: dict[str, Any] = {**place, "query": response.query, "system": response.system, "task": task.name}
+    if isinstance(item, str):
+        cells = ["", "", _EMPTY[item], NOTHING_TO_JUDGE, NOTHING_TO_JUDGE]
+        digest = response.digest_of("gold" if item == "question" else item)
+        of_row["item"] = {"id": item, "digest": digest}
+    elif row.asked is None:
+        given = " that was given" if item.cites else ""
+        cells = [_quoted(item.text), "", f"Nothing: it cites no passage{given}.", NOTHING_TO_JUDGE, ""]
+        of_row["item"] = _item_record(item)
+    else:
+        against = row.asked.against
+        if item.text is None:
+            raise _missing_text(item.type, item.id, response.query)
+        words = asked_in_words(task, item, against, response)
+        cells = [
+            _quoted(item.text),
+            _compared(response, against, task),
+            words,
+            " | ".join([*task.scale, NOTHING_TO_JUDGE]),
+            "",
+        ]
+        of_row |= {"item": _item_record(item), "against": against, "asked": True}
+        of_row["against_digest"] = compared_digest(row.asked, task.name, response)
+    if task.name not in BUILT_IN:
+        of_row["rubric"] = {"question": task.question, "scale": dict(task.scale)}
+    if is_first:
+        of_row |= {} if response.answer is None else {"answer": text_digest(response.answer)}
+        of_row["passages"] = [
+            [each.id, each.rank, None if each.text is None else text_digest(each.text)] for each in response.passages
+        ]
+    of_row["shown"] = [shown_digest(cell) for cell in cells[:2]]
+    of_row["digest"] = record_digest(of_row)
+    number = f"{place['row']} of {place['rows']}"
+    return [number, _visible(response.question), *cells, "", json.dumps(of_row)]
+
+
+_EMPTY = {
+    "answer": "Nothing: the answer is empty.",
+    "context": "Nothing: no passages were given.",
+    "question": "Nothing: the question has no nuggets.",
+}
+
+
+def _item_record(item: Item) -> dict[str, Any]:
+    """The record of an item; an implied one is only named, with the digest of its text."""
+    record = {name: value for name, value in item.record().items() if name not in ("record", "query")}
+    return {"id": item.id, "digest": record["digest"]} if item.type == "answer" else record
+
+
+def asked_in_words(task: Task, item: Item, against: Against, response: Response) -> str:
+    """What is asked about an item, in plain words."""
+    noun = f"gold {item.type}" if item.of == "gold" else item.type
+    if task.name == "support":
+        several = isinstance(against, tuple) and len(against) > 1
+        of_passages = "these passages together" if several or against == "context" else "this passage"
+        other = {"answer": "this answer", "gold": "the gold answer"}.get(str(against), of_passages)
+        verb = "Do" if several or against == "context" else "Does"
+        return f"{verb} {other} support the {noun}: in full, in part (partial), or not at all (none)?"
+    if task.name == "relevance":
+        return "How relevant is this passage to the question, from 0 (not at all) to 3 (it answers it)?"
+    if task.name == "correctness":
+        gold = ", compared with the gold answers" if response.gold_answers else ""
+        return f"Is this answer correct{gold}: correct, partial or incorrect?"
+    if task.name == "abstention":
+        return "Is this an answer (answered), or does it refuse to answer (refused)?"
+    return _visible(task.question) or f"Which label of {task.name} fits this answer?"
+
+
+def _compared(response: Response, against: Against, task: Task) -> str:
+    """The text that an item is compared with."""
+    if isinstance(against, tuple) or against == "context":
+        chosen = response.compared_passages(against)
+        return "\n\n".join(f"[{each.rank}] {_visible(each.text or '')}" for each in chosen)
+    if against == "answer":
+        return _quoted(response.answer)
+    if against == "gold" or task.name == "correctness":
+        if response.gold_answers is None and against == "gold":
+            raise KaratError(f"query {shown(response.query)} has no gold answer to compare claims with")
+        return "\n".join(map(_quoted, response.gold_answers or ()))
+    return ""
+
+
+def _missing_text(kind: str, name: str, query: str) -> KaratError:
+    """The error for an item that cannot be labelled because nobody could read it."""
+    what = f"the text of {kind} {shown(name)} of query {shown(query)} is not"
+    if kind == "passage":
+        hint: Message = ["Add the texts with ", Parameter("corpus"), "."]
+        return KaratError(f"{what} in the results", hint=hint)
+    return KaratError(f"{what} in its record", hint='Add "text": "..." to the record of the item.')
+
+
+def _quoted(text: str | None) -> str:
+    """A text in quotation marks, so that a spreadsheet takes it for a text."""
+    return f"“{_visible(text or '')}”"
+
+
+def _visible(text: str) -> str:
+    return _FRAGILE.sub(" ", text)

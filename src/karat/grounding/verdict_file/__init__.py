@@ -1,0 +1,1 @@
+"""The verdict file: its records, checked and read in columns."""

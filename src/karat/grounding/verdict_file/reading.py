@@ -1,0 +1,300 @@
+"""Reading verdict files, lists of records and data frames: all records, checked, with the place of each."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain, compress
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from karat.data.judged import Bools
+from karat.errors import KaratError, Place, first_few, shown
+from karat.errors.arguments import is_list_like
+from karat.grounding.verdict_file.calls import Call, read_call
+from karat.grounding.verdict_file.label_columns import LabelColumns, LabelColumnsBuilder
+from karat.grounding.verdict_file.records import Item, check_version, kind_of, read_item
+from karat.grounding.verdict_file.tasks import BUILT_IN, Task, UnknownTaskError, read_task
+from karat.reading.bytes.input_file import InputFile, is_file
+from karat.reading.bytes.json_decoding import InvalidJsonError, decode_json
+from karat.reading.bytes.part_files import check_files
+from karat.reading.contents.formats import detect
+from karat.reading.pairs.objects import records_of, rereadable
+from karat.reading.records.record_files import records_of_file
+from karat.reading.records.records import objects_from_json_lines, records_from_list, without_collection
+
+_HINT = 'Each line is one object: {"record": "verdict", "query": "...", "task": "support", "item": "...", ...}.'
+_NAME = "the verdicts"
+
+
+class Source(NamedTuple):
+    """Where records were read from, and how these are counted."""
+
+    name: str
+    first: int
+    """the position of its first label among all"""
+    has_lines: bool
+    """whether records are lines of a file; otherwise they are rows"""
+
+    def place(self, number: int) -> Place:
+        """Where a record is: in a line or a row."""
+        return Place(self.name, number) if self.has_lines else Place(self.name, row=number)
+
+
+@dataclass(eq=False)
+class VerdictRecords:
+    """Everything that verdict files say: items, labels, rubrics and calls, with the places of labels."""
+
+    name: str = _NAME
+    items: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
+    """by query, system and id"""
+    removed: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
+    """items that there were"""
+    documents: dict[tuple[str, str], Item] = field(default_factory=dict)
+    """documents of the collection, by query and id: their labels are grades, which measures of answers do not read"""
+    labels: LabelColumns = field(default_factory=lambda: LabelColumnsBuilder().columns())
+    tasks: dict[str, Task] = field(default_factory=lambda: dict(BUILT_IN))
+    calls: list[Call] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    cut_short: list[Place] = field(default_factory=list)
+    """last lines that were cut short, and left out"""
+
+    def place(self, row: int) -> Place:
+        """Where a label was read: the file and its line."""
+        source = self.sources[bisect_right([each.first for each in self.sources], row) - 1]
+        return source.place(self.labels.line[row])
+
+    @property
+    def notes(self) -> list[str]:
+        """What was odd about the files."""
+        return [f"{place}: the last line is cut short and was left out" for place in self.cut_short]
+
+    def item(self, row: int) -> Item | None:
+        """The item that a label is about, if it has a record."""
+        labels = self.labels
+        query, system, name = labels.query[row], labels.system[row], labels.item[row]
+        if labels.task[row] == "relevance" and system is None and (query, name) in self.documents:
+            return self.documents[query, name]
+        return self.items.get((query, system, name)) or self.items.get((query, None, name))
+
+    def about_documents(self) -> Bools:
+        """For each label, whether it is about a document of the collection."""
+        labels = self.labels
+        found = labels.task.where(lambda each: each == "relevance") & labels.system.where(lambda each: each is None)
+        rows = np.flatnonzero(found)
+        items = zip(labels.query.take(rows), labels.item.take(rows), strict=True)
+        found[rows] = [item in self.documents for item in items]
+        return found
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was read but the version of the file."""
+        return not any((len(self.labels), self.items, self.removed, self.documents, self.calls, *self.rubrics))
+
+    @property
+    def rubrics(self) -> frozenset[str]:
+        """The names of the tasks that are not built in."""
+        return frozenset(self.tasks.keys() - BUILT_IN.keys())
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems that labels or items name, in order."""
+        named = dict.fromkeys([*self.labels.system.categories, *map(itemgetter(1), self.items)])
+        return [system for system in named if system is not None]
+
+
+@without_collection()
+def read_verdict_records(source: Any) -> VerdictRecords:
+    """Read verdicts from a file or several, a list of records, or a data frame.
+
+    A last line that was cut short, as by a crash, is left out with a note; every other fault is an error with its
+    place.
+    """
+    source = rereadable(source, _NAME)
+    sources = [rereadable(each, _NAME) for each in source] if _are_files(source) else [source]
+    try:
+        records = _read(sources, {})
+    except UnknownTaskError:
+        # The record of a rubric may stand after its labels, or in a later file.
+        records = _read(sources, _rubrics(sources))
+    if records.is_empty:
+        raise no_verdicts(records.name)
+    return records
+
+
+@without_collection()
+def read_part_of_verdicts(
+    source: Any, name: str = _NAME, rubrics: Iterable[Task] = (), calls: Iterable[Call] = ()
+) -> VerdictRecords:
+    """Read some of many records, of which there may be none.
+
+    `rubrics` and `calls` are those of all records, and `name` is used in errors.
+    """
+    records = _read([source], {task.name: task for task in rubrics}, name)
+    records.calls += calls
+    return records
+
+
+def records_in(source: Any) -> Iterator[Mapping[str, Any]]:
+    """The records of a source as they are."""
+    return chain.from_iterable(rows for _, rows in _rows(source))
+
+
+def no_verdicts(name: str) -> KaratError:
+    """The error for a source without records."""
+    return KaratError("no verdicts found", place=name, hint=_HINT)
+
+
+def _are_files(source: object) -> bool:
+    is_list = is_list_like(source) and isinstance(source, Sized) and not isinstance(source, Mapping)
+    return is_list and len(source) > 0 and all(map(is_file, source))  # type: ignore[call-overload,arg-type]  # just checked
+
+
+def _read(sources: Sequence[Any], rubrics: Mapping[str, Task], name: str = _NAME) -> VerdictRecords:
+    records = VerdictRecords(first_few([InputFile.of(each).name if is_file(each) else name for each in sources]))
+    records.tasks |= rubrics
+    labels = LabelColumnsBuilder()
+    for each in sources:
+        _read_source(records, labels, each)
+    records.labels = labels.columns()
+    return records
+
+
+def _rubrics(sources: Sequence[Any]) -> dict[str, Task]:
+    """The rubrics of all sources; what is wrong with a record is found when all of them are read in order."""
+    found: dict[str, Task] = {}
+    for each in sources:
+        with suppress(KaratError):
+            for _, rows in _rows(each):
+                for row in rows:
+                    if kind_of(row, "") == "task":
+                        task = read_task(row, "")
+                        found.setdefault(task.name, task)
+    return found
+
+
+def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: Any) -> None:
+    if not is_file(source):
+        records.sources.append(Source(records.name, len(labels), has_lines=False))
+        for numbers, rows in _rows(source):
+            _add(records, labels, records.sources[-1], numbers, rows)
+        return
+    file = InputFile.of(source)
+    records.sources.append(Source(file.name, len(labels), has_lines=_has_lines(file)))
+    try:
+        for numbers, rows in _rows(file):
+            _add(records, labels, records.sources[-1], numbers, rows)
+    except KaratError as error:
+        filled = ((number, line) for number, line in file.lines() if line.strip())
+        number, line = max(filled, default=(0, b"")) if _has_lines(file) else (0, b"")
+        if number < 2 or error.place != Place(file.name, line=number) or not _is_cut_short(line):
+            check_files(file)
+            raise
+        records.cut_short.append(error.place)
+
+
+def _is_cut_short(line: bytes) -> bool:
+    """Whether a line may be the beginning of a longer one: it is not JSON, or ends within a character."""
+    try:
+        line.decode()
+        decode_json(line, "", "")
+    except (UnicodeDecodeError, InvalidJsonError):
+        return True
+    except KaratError:  # such as a key that appears twice
+        pass
+    return False
+
+
+def _has_lines(file: InputFile) -> bool:
+    return detect(file) in ("json", "jsonl")
+
+
+def _rows(source: Any) -> Iterator[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]:
+    """The records of a source in parts, with the numbers of their lines, or their positions from 0."""
+    if is_file(source) and _has_lines(file := InputFile.of(source)):
+        yield from objects_from_json_lines(file, _HINT)
+        return
+    if is_file(source):
+        found = records_of_file(InputFile.of(source), None, _HINT)
+    else:
+        listed = records_of(source, _NAME)
+        if listed is None:
+            hint = "Pass a path, an open file, a list of records, or a data frame."
+            raise KaratError(f"verdicts cannot be read from {shown(source)}", hint=hint)
+        found = records_from_list(listed, _NAME)
+    rows = [_without_gaps(record) for _, record in found]
+    yield range(len(rows)), rows
+
+
+def _add(
+    records: VerdictRecords,
+    labels: LabelColumnsBuilder,
+    source: Source,
+    lines: Sequence[int],
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
+    """Add records in order; verdicts, of which there are most, are added together."""
+    is_verdict = [row.get("record") == "verdict" and "type" not in row for row in rows]
+    others = [at for at, is_plain in enumerate(is_verdict) if not is_plain]
+    for at in others:
+        row, place = rows[at], source.place(lines[at])
+        kind = kind_of(row, place)
+        if kind == "verdict":
+            is_verdict[at] = True
+            if row.get("type") is not None:
+                _add_item(records, read_item(row, place, "item"), declared=False)
+        elif kind == "item":
+            _add_item(records, read_item(row, place))
+        elif kind == "task":
+            _add_task(records, read_task(row, place), place)
+        elif kind == "call":
+            records.calls.append(read_call(row, place))
+        else:
+            check_version(row, place)
+    lines = list(compress(lines, is_verdict))
+    labels.add(list(compress(rows, is_verdict)), lines, records.tasks, lambda at: source.place(lines[at]))
+
+
+def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> None:
+    """Add an item, or replace it; one that a label declares replaces nothing."""
+    key = item.query, item.system, item.id
+    known = records.items.get(key) or (None if item.system else records.documents.get((item.query, item.id)))
+    if known is not None and (known.type == "document") != (item.type == "document"):
+        hint = "Name the system of passages, or keep the labels of documents in a file of their own."
+        raise _another_type(item, known).but(hint=hint)
+    if known is not None and not declared:
+        if known.type != item.type or (item.of and known.of != item.of):
+            raise _another_type(item, known)
+        return
+    if item.type == "document":
+        records.documents[item.query, item.id] = item
+    elif item.removed:
+        records.items.pop(key, None)
+        records.removed[key] = item
+    else:
+        records.items[key] = item
+        records.removed.pop(key, None)
+
+
+def _another_type(item: Item, known: Item) -> KaratError:
+    what = f"the item {shown(item.id)} of query {shown(item.query)} is a {known.type} in "
+    return KaratError([what, known.place or "", f", but a {item.type} here"], place=item.place)
+
+
+def _add_task(records: VerdictRecords, task: Task, place: Place) -> None:
+    task.check_same_scale(records.tasks.get(task.name), place)
+    records.tasks[task.name] = task
+
+
+def _without_gaps(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record without its empty cells, which a data frame has for fields of other records."""
+    return {name: value for name, value in record.items() if not (value is None or _is_nan(value))}
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)

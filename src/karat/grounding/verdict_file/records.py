@@ -1,0 +1,221 @@
+"""The records of a verdict file: their fields, and how items are read and written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+from karat.data.verdicts import ItemSet
+from karat.documents.ids import identifier, reject_lone_surrogates
+from karat.errors import KaratError, Place, did_you_mean, shown
+from karat.errors.arguments import as_count
+
+VERSION = 1
+"""the version of the file format"""
+FILE_LINE = b'{"record":"file","version":1}\n'
+"""the first line of a file"""
+
+ItemType = Literal["claim", "sentence", "nugget", "passage", "answer", "document"]
+RecordKind = Literal["file", "item", "verdict", "call", "task"]
+LARGEST = 10**9
+"""the largest rank, and the largest number of a sample"""
+
+IMPLIED = ("answer", "gold", "question", "context")
+"""items that need no record"""
+
+_KINDS: tuple[str, ...] = get_args(RecordKind)
+_TYPES: tuple[str, ...] = get_args(ItemType)
+_OF = ("answer", "gold")
+_IMPORTANCE = ("vital", "okay")
+
+
+class Item(NamedTuple):
+    """Something that can be judged."""
+
+    query: str
+    id: str
+    type: ItemType
+    system: str | None = None
+    """None if it belongs to the question, whatever the system: a nugget, a claim of the gold answer, a document"""
+    of: str | None = None
+    text: str | None = None
+    rank: int | None = None
+    cites: tuple[str, ...] = ()
+    importance: str | None = None
+    digest: str | None = None
+    place: Place | None = None
+    removed: bool = False
+    """whether the record says that there is no such item any more"""
+    of_digest: str | None = None
+    """of the answer, or the gold answer, that a claim or a nugget is from"""
+
+    @property
+    def set(self) -> ItemSet:
+        """The set of items that it belongs to, for measures."""
+        if self.type == "claim":
+            return "gold_claims" if self.of == "gold" else "claims"
+        if self.type == "answer":
+            return "gold" if self.id == "gold" else "answer"
+        return "sentences" if self.type == "sentence" else "nuggets" if self.type == "nugget" else "passages"
+
+    @property
+    def source(self) -> str:
+        """What a claim or a nugget was extracted from: the answer, or the gold answer."""
+        return "gold" if self.type == "nugget" or self.of == "gold" else "answer"
+
+    def record(self) -> dict[str, Any]:
+        """The item as a record, with the digest of its text."""
+        fields = {
+            "record": "item", "query": self.query, "system": self.system, "id": self.id, "type": self.type,
+            "of": self.of, "text": self.text, "rank": self.rank, "cites": list(self.cites) or None,
+            "importance": self.importance, "digest": self.current_digest, "of_digest": self.of_digest,
+            "removed": self.removed or None,
+        }  # fmt: skip
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def removal(self) -> dict[str, Any]:
+        """A record that removes the item."""
+        return Item(self.query, self.id, self.type, self.system, self.of, rank=self.rank, removed=True).record()
+
+    @property
+    def current_digest(self) -> str | None:
+        """The digest of its text; without a text, the one that is given."""
+        return self.digest if self.text is None else text_digest(self.text)
+
+    @property
+    def labelled_digest(self) -> str | None:
+        """The digest of the text that was labelled, as far as it is known: somebody may have changed the text since."""
+        return self.digest or self.current_digest
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether somebody has changed the text since it was labelled."""
+        return None not in (self.digest, self.text) and self.digest != self.current_digest
+
+
+def text_digest(text: str) -> str:
+    """A digest of a text, by which a label notices that the text has changed since.
+
+    >>> text_digest("Gold is soft.")
+    '5fd496ce85ce7540'
+    """
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def record_line(record: Mapping[str, Any]) -> bytes:
+    """A record as a line of a verdict file."""
+    try:
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can only write as an escape
+        return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def check_version(record: Mapping[str, Any], place: Place | str) -> None:
+    """Raise an error if the record of a file names another version of the format."""
+    if record.get("version") != VERSION or record["version"] is True:
+        what = f"this is version {shown(record.get('version'))} of the verdict file"
+        raise KaratError(what, place=place, hint=f"This version of karat reads version {VERSION}.")
+
+
+def joint_digest(digests: Iterable[str | None]) -> str | None:
+    """The digest of several texts together, in any order, from their digests; that of one text is its own.
+
+    That of no texts is the digest of an empty one. None if one of them is not known.
+    """
+    distinct = {*digests}
+    known = sorted(each for each in distinct if each is not None)
+    if len(known) < len(distinct):
+        return None
+    return known[0] if len(known) == 1 else text_digest("\n".join(known))
+
+
+def kind_of(record: Mapping[str, Any], place: Place | str) -> str:
+    """The kind of a record; without the field `record`, it follows from the other fields."""
+    kind = record.get("record")
+    if kind is None:
+        kind = "verdict" if "label" in record or "state" in record else "task" if "scale" in record else "item"
+        if kind == "item" and "type" not in record:
+            hint = "An item has a type, and a verdict has a label. Fields of results are not read here."
+            raise KaratError("this is not a record of a verdict file", place=place, hint=hint)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        hint = f"{did_you_mean(kind, _KINDS)} The kinds are {', '.join(_KINDS)}.".strip()
+        raise KaratError(f"{shown(kind)} is not a kind of record", place=place, hint=hint)
+    return kind
+
+
+def read_item(record: Mapping[str, Any], place: Place | str, id_field: str = "id") -> Item:
+    """The item of a record; a wrong field is an error that names it. An empty place is none."""
+    place = Place(place) if isinstance(place, str) else place
+    query, name = read_id(record, "query", place), read_id(record, id_field, place)
+    kind = read_choice(record, "type", _TYPES, place)
+    if kind is None:
+        hint = f"The types are {', '.join(_TYPES)}."
+        raise KaratError("the item has no type", place=place, hint=hint)
+    of, importance = read_choice(record, "of", _OF, place), read_choice(record, "importance", _IMPORTANCE, place)
+    if name in IMPLIED and kind not in ("answer", "document"):
+        hint = f"These ids have a meaning of their own: {', '.join(IMPLIED)}."
+        raise KaratError(f"the id of a {kind} is {shown(name)}", place=place, hint=hint)
+    if kind == "answer" and (name not in _OF or of not in (None, name)):
+        what = f"an item of the type answer has the id {shown(name)}" + (f", but is of {of}" if name in _OF else "")
+        raise KaratError(what, place=place, hint="The answer has the id answer, and the gold answer has the id gold.")
+    system = None if record.get("system") is None else read_id(record, "system", place)
+    if kind == "document" and system is not None:
+        hint = "A document belongs to the collection, whatever the system: leave the system out. A passage has one."
+        raise KaratError(f"the document {shown(name)} has the system {shown(system)}", place=place, hint=hint)
+    rank, given = None, record.get("rank")
+    if given is not None and (rank := as_count(given, 1, LARGEST)) is None:
+        raise KaratError(f"the rank {shown(given)} is not a whole number from 1 to {LARGEST:,}", place=place)
+    if kind == "passage" and rank is None:
+        raise KaratError(f"the passage {shown(name)} has no rank", place=place, hint="The first passage has rank 1.")
+    text, digest = read_text(record, "text", place), read_text(record, "digest", place)
+    of_digest = read_text(record, "of_digest", place)
+    cites, removed = _cites(record.get("cites"), place), record.get("removed")
+    if removed is not None and not isinstance(removed, bool):
+        raise KaratError(f"the field removed is {shown(removed)}, neither true nor false", place=place)
+    if removed and kind == "document":
+        raise KaratError("a document cannot be removed", place=place, hint="It belongs to the collection.")
+    known = place if place.source else None
+    return Item(query, name, kind, system, of, text, rank, cites, importance, digest, known, bool(removed), of_digest)  # type: ignore[arg-type]  # just checked
+
+
+def read_id(record: Mapping[str, Any], field: str, place: Place) -> str:
+    """A field that must be an id: a text that is not empty, or a number."""
+    value = record.get(field)
+    if type(value) is str and value:
+        if not value.isascii():
+            reject_lone_surrogates([value], place)
+        return value
+    if value is None or value == "":
+        raise KaratError(f"the field {field} is {'missing' if value is None else 'empty'}", place=place)
+    return identifier(value, place.inside(field))
+
+
+def read_text(record: Mapping[str, Any], field: str, place: Place) -> str | None:
+    """A field that must be a text, if there is one."""
+    value = record.get(field)
+    if value is not None and not isinstance(value, str):
+        raise KaratError(f"the field {field} is {shown(value)}, not a text", place=place)
+    return value
+
+
+def read_choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...], place: Place) -> str | None:
+    """A field that must be one of a few words, if there is one."""
+    value = record.get(field)
+    if value is None or (type(value) is str and value in choices):
+        return value
+    hint = f"{did_you_mean(value, choices)} It is one of {', '.join(choices)}.".strip()
+    raise KaratError(f"the field {field} is {shown(value)}", place=place, hint=hint)
+
+
+def _cites(value: object, place: Place) -> tuple[str, ...]:
+    """The passages that a sentence cites; one that is cited twice counts once."""
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        what = f"the field cites is {shown(value)}, not a list of passages"
+        raise KaratError(what, place=place, hint='For example ["p1", "p3"].')
+    cites = tuple(dict.fromkeys(identifier(each, place.inside("cites")) for each in value))
+    reject_lone_surrogates(cites, place)
+    return cites

@@ -1,0 +1,1 @@
+"""Measures of retrieved documents, a file per family."""

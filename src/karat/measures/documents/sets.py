@@ -1,0 +1,87 @@
+"""Measures of all retrieved documents as a set, ignoring their order."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from karat.data.judged import Floats, Judged, share
+from karat.measures.documents.recall import F, R
+from karat.measures.documents.settings import TREC_EVAL, Beta, K, Rel
+from karat.measures.documents.unjudged import monotone, monotone_above_cutoff
+from karat.registry import Help, register
+
+
+@register(
+    formula="SetP@k = relevant retrieved / retrieved, or / min(retrieved, R) with relative=true, of the top k",
+    reference=f"{TREC_EVAL}; with a cut-off, as with its option -M",
+    aliases=("set_P", "precision", "set_relative_P(relative=true)", "SetRelP(relative=true)"),
+    unjudged=lambda measure: monotone_above_cutoff(measure) if measure.get("relative") else monotone(measure),
+)
+def SetP(
+    judged: Judged,
+    *,
+    k: K | None = None,
+    rel: Rel = 1,
+    relative: Annotated[bool, Help("whether to divide by the highest set precision possible")] = False,
+) -> Floats:
+    """Set precision: the share of the retrieved documents that are relevant.
+
+    With a cut-off, only the top k are retrieved documents. Unlike P@k, ranks that a shorter list leaves empty are not
+    counted.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetP"])["SetP"]
+    0.25
+    """
+    if relative:
+        return share(judged.by_gold.graded(rel).top(k).count(), np.minimum(judged.depth(k), judged.relevant(rel)))
+    return share(judged.by_rank.graded(rel).top(k).count(), judged.depth(k))
+
+
+@register(
+    formula="SetR@k = relevant retrieved / R, of the top k",
+    reference=f"{TREC_EVAL}; with a cut-off, as with its option -M",
+    aliases=("set_recall",),
+    unjudged=monotone_above_cutoff,
+)
+def SetR(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
+    """Set recall: the share of the relevant documents that are retrieved, the same as R.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetR"])["SetR"]
+    0.5
+    """
+    return R(k=k, rel=rel).compute(judged)
+
+
+@register(
+    formula="SetF = (1 + β²)·SetP·SetR / (β²·SetP + SetR)",
+    reference=TREC_EVAL,
+    aliases=("set_F",),
+    unjudged=monotone,
+)
+def SetF(judged: Judged, *, beta: Beta = 1, rel: Rel = 1) -> Floats:
+    """Set F-measure: the weighted harmonic mean of set precision and set recall.
+
+    trec_eval's set_F.x and ir_measures' SetF(beta=x) use x in place of β²: write beta=√x to get their value.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x"]}, ["SetF"])["SetF"]
+    0.5
+    """
+    return F(beta=beta, rel=rel).compute(judged)
+
+
+@register(
+    formula="SetAP = (relevant retrieved)² / (retrieved · R)",
+    reference=TREC_EVAL,
+    aliases=("set_map",),
+    unjudged=monotone,
+)
+def SetAP(judged: Judged, *, rel: Rel = 1) -> Floats:
+    """Set average precision: set precision times set recall, with repeated documents counted once.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetAP"])["SetAP"]
+    0.125
+    """
+    found = judged.by_gold.graded(rel).count()
+    return share(found * found, judged.retrieved * judged.relevant(rel))

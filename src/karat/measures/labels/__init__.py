@@ -1,0 +1,1 @@
+"""Measures of labels about generated answers, a file per family."""

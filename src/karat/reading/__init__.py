@@ -1,0 +1,1 @@
+"""Reading: from files and Python objects of any kind to ground truth and runs, records, and texts."""

@@ -1,0 +1,229 @@
+"""Read Parquet and Arrow files: plain files and remote ones in parts, all others from memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from io import FileIO
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+
+from karat.errors import KaratError
+from karat.errors.arguments import is_remote
+from karat.reading.bytes.compression import MB, check_expansion
+from karat.reading.bytes.input_file import LARGEST_DOCUMENT, InputFile, too_large
+from karat.reading.bytes.kinds import arrow_format
+from karat.reading.bytes.names import ArrowFormat
+from karat.reading.bytes.remote import RemotePath, is_failure
+
+_BYTES_AT_ONCE = 64 * MB
+_SMALL_REMOTE = MB
+"""a larger remote file is not read as a whole"""
+_READ = 256 << 10  # bytes, which fit into the processor's cache
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
+_ARROW_FILE = b"ARROW1"
+# How zstd data begins: with a frame, or with a frame without data, of which there are 16 kinds.
+_ZSTD, _WITHOUT_DATA = 0xFD2FB528, 0x184D2A50
+_LARGEST_ADDRESS = 1 << 47
+
+
+@dataclass(frozen=True)
+class ArrowFile:
+    """A file with a table, Parquet or Arrow."""
+
+    file: InputFile
+    format: ArrowFormat
+
+    @classmethod
+    def of(cls, file: InputFile) -> ArrowFile:
+        """A file whose first bytes say which of the two it is."""
+        return cls(file, arrow_format(file.start()) or "feather")
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether reading many small parts of the file takes long."""
+        return is_remote(self.file.path)
+
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[], pa.NativeFile]]:
+        """A function that opens the file, for use by one thread.
+
+        Of plain files and remote ones, only what is needed is read; any other data is read as a whole, once.
+        """
+        with self.file.seekable() as stream, errors_of(self):
+            raw = getattr(stream, "raw", None)
+            if isinstance(raw, FileIO) and isinstance(raw.name, str):
+                # Not mapped into memory: if another program cut the file short, this process would be killed.
+                yield partial(pa.OSFile, raw.name)
+            elif isinstance(raw, pa.NativeFile):
+                yield RemotePath.of(self.file.path).opener()
+            else:
+                content = pa.py_buffer(stream.read())
+                yield partial(pa.BufferReader, content)
+
+    def schema(self) -> pa.Schema:
+        """The schema of the table."""
+        with self.opened() as opened, opened() as native:
+            if self.format == "feather":
+                schema = _reader(native).schema
+            else:
+                from pyarrow.parquet import ParquetFile
+
+                schema = ParquetFile(native).schema_arrow
+            _ = schema.names  # an error if one is not UTF-8
+            return schema
+
+    def table(self) -> pa.Table:
+        """The whole table, which is in memory."""
+        with self.opened() as opened, opened() as native:
+            if self.format == "feather":
+                self._check_size(native.size())
+                table = pa.Table.from_batches([batch for _, batch in self.batches(native)], _reader(native).schema)
+            else:
+                from pyarrow.parquet import ParquetFile
+
+                parquet = ParquetFile(native)
+                self._check_size(sum(self.expanded_sizes(native, parquet.metadata)))
+                table = parquet.read()
+            table.validate(full=True)
+            _ = table.column_names  # an error if one is not UTF-8
+            return table
+
+    def tables(self, rows: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The table, or some columns, in parts of at most so many rows, or as the file itself is divided."""
+        with self.opened() as opened, opened() as native:
+            if self.format == "feather":
+                batches: Iterator[pa.RecordBatch] = (batch for _, batch in self.batches(native, columns))
+            else:
+                batches = self._parquet_batches(native, rows, columns)
+            for batch in batches:
+                table = pa.Table.from_batches([batch])
+                table.validate(full=True)
+                _ = table.column_names  # an error if one is not UTF-8
+                yield table
+
+    def batches(
+        self, native: pa.NativeFile, columns: Sequence[str] | None = None
+    ) -> Iterator[tuple[float, pa.RecordBatch]]:
+        """The batches of an Arrow file or stream, with these columns or all, and the share of it that was read."""
+        size = native.size()
+        if not self.is_remote or size <= _SMALL_REMOTE:
+            check_expansion(_expanded_size(native), size, "Arrow", self.name, "If it is neither, write it as Parquet.")
+        reader = _reader(native)
+        if columns is not None:
+            names = reader.schema.names
+            fields = [names.index(name) for name in columns]
+            reader = _reader(native, ipc.IpcReadOptions(included_fields=fields))
+        if isinstance(reader, ipc.RecordBatchFileReader):
+            for at in range(reader.num_record_batches):
+                yield (at + 1) / reader.num_record_batches, reader.get_batch(at)
+        else:
+            for batch in reader:
+                yield native.tell() / size, batch
+            # Arrow reads a stream that is cut between two batches as a shorter one.
+            native.seek(native.tell() - len(_END_OF_STREAM))
+            if native.read(len(_END_OF_STREAM)) != _END_OF_STREAM:
+                raise pa.ArrowInvalid("the mark at its end is missing")
+
+    def expanded_sizes(self, native: pa.NativeFile, metadata: Any) -> list[int]:
+        """The size of each row group of a Parquet file, with all columns and decompressed, in bytes."""
+        # Not column by column: `row_group.column` ends the process if the statistics of a column are damaged.
+        sizes = [metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)]
+        check_expansion(sum(sizes), native.size(), "Parquet", self.name, "If it is neither, write it uncompressed.")
+        return sizes
+
+    def _parquet_batches(
+        self, native: pa.NativeFile, rows: int, columns: Sequence[str] | None
+    ) -> Iterator[pa.RecordBatch]:
+        from pyarrow.parquet import ParquetFile
+
+        parquet = ParquetFile(native)
+        for group, size in enumerate(self.expanded_sizes(native, parquet.metadata)):
+            at_once = rows_at_once(parquet.metadata.row_group(group).num_rows, size, rows)
+            yield from parquet.iter_batches(at_once, row_groups=[group], columns=columns)
+
+    def _check_size(self, size: int) -> None:
+        if size > LARGEST_DOCUMENT:
+            raise too_large(self.name)
+
+
+def rows_at_once(rows: int, size: int, most: int) -> int:
+    """How many rows of a row group of so many rows and bytes are read at once: few if they are large."""
+    return max(1, min(most, rows * _BYTES_AT_ONCE // max(size, 1)))
+
+
+def _reader(native: pa.NativeFile, options: ipc.IpcReadOptions | None = None) -> Any:
+    return (ipc.open_file if _is_file(native) else ipc.open_stream)(native, options=options)
+
+
+def _is_file(native: pa.NativeFile) -> bool:
+    """Whether this is an Arrow file, and not a stream. The position is then at its start."""
+    native.seek(0)
+    is_file: bool = native.read(len(_ARROW_FILE)) == _ARROW_FILE
+    native.seek(0)
+    return is_file
+
+
+def _expanded_size(native: pa.NativeFile) -> int:
+    """The size in bytes of everything that is compressed with zstd, when decompressed. lz4 cannot expand as much.
+
+    Arrow reads the size of a buffer from the eight bytes before its compressed data, and allocates as much. It reads
+    buffers only at multiples of eight bytes: in a file, and in the body of each message of a stream.
+    """
+    if _is_file(native):
+        return _size_of_buffers(native)
+    bodies = (message.body for message in ipc.MessageReader.open_stream(native))
+    return sum(_size_of_buffers(pa.BufferReader(body)) for body in bodies if body is not None)
+
+
+def _size_of_buffers(native: pa.NativeFile) -> int:
+    size = 0
+    for at in range(0, native.size(), _READ):
+        data = native.read_at(_READ + 8, at)
+        words = np.frombuffer(data, "<u8", len(data) // 8)
+        starts = words[1:].astype(np.uint32)  # the lower half of each
+        sizes = words[:-1][(starts == _ZSTD) | (starts & 0xFFFFFFF0 == _WITHOUT_DATA)]
+        # Other data may contain the same four bytes, but hardly after eight that can be a size.
+        size += sum(sizes[sizes < _LARGEST_ADDRESS].tolist())
+    return size
+
+
+@contextmanager
+def errors_of(file: ArrowFile) -> Iterator[None]:
+    """Report Arrow's errors as errors of a file."""
+    kind = "Parquet" if file.format == "parquet" else "Arrow"
+    try:
+        yield
+    except KaratError:
+        raise
+    except MemoryError as error:  # one that Arrow raises if a damaged file announces a huge column
+        raise _damaged(file, kind, error) from None
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
+        if isinstance(error, OSError) and (error.errno is not None or is_failure(error)):
+            raise
+        if "encrypt" in str(error).lower():
+            what = f"the {kind} file is encrypted"
+            raise KaratError(what, place=file.name, hint="Decrypt it first, for example with PyArrow.") from None
+        if isinstance(error, pa.ArrowNotImplementedError):
+            raise KaratError(f"the {kind} file cannot be read: {_first_line(error)}", place=file.name) from None
+        raise _damaged(file, kind, error) from None
+
+
+def _damaged(file: ArrowFile, kind: str, error: BaseException) -> KaratError:
+    if not file.file.start(1):
+        return KaratError("the file is empty", place=file.name, hint="Write or download it again.")
+    what = f"the {kind} data is damaged or cut short ({_first_line(error)})"
+    return KaratError(what, place=file.name, hint="Write or download the file again.")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,81 @@
+"""The files of a table in parts, as Spark writes them: those in a folder, or of a pattern such as `*.parquet`."""
+
+from __future__ import annotations
+
+import os
+from glob import glob, has_magic
+from pathlib import Path
+
+from karat.errors import KaratError, enumeration
+from karat.errors.arguments import is_remote
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.names import ArrowFormat, format_of_name, is_arrow
+from karat.reading.bytes.remote import RemotePath, is_hidden, remote_files
+
+DESCRIPTION = "_karat.json"
+METADATA = b"karat"  # in the schema of a Parquet file of saved scores
+"""in a folder of scores: what is known besides the values of each query; it is written last"""
+
+
+def files_of_table(file: InputFile) -> list[InputFile]:
+    """The files of a table in several files; of any other file, itself."""
+    several = part_files(file.path)
+    return [file] if several is None else [InputFile(path) for path in several[1]]
+
+
+def check_files(file: InputFile) -> None:
+    """Raise an error if compressed data of a file, or of a table in several files, is damaged (`InputFile.check`)."""
+    for each in files_of_table(file):
+        each.check()
+
+
+def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:
+    """The format and the files of a table in several files, in the order of their names; None if it is one file.
+
+    Files whose names begin with `_` or a dot, such as `_SUCCESS` and checksums, are not part of the table.
+    """
+    if is_remote(path):
+        files = remote_files(path)
+        if files == [path]:
+            return None
+    elif os.path.isdir(path):
+        files = _files_in(path)
+    elif has_magic(path) and not os.path.lexists(path):
+        files = [
+            each
+            for each in sorted(glob(path, recursive=True))
+            if os.path.isfile(each) and not is_hidden(Path(each).name)
+        ]
+        if not files:
+            raise KaratError("no file has a name of this pattern", place=path)
+    else:
+        return None
+    formats = {_format_of(each) for each in files}
+    if len(formats) == 1 and (only := formats.pop()):
+        return only, files
+    if formats == {"parquet", "feather"}:
+        raise KaratError("these are Parquet and Feather files", place=path, hint="Name the files of one format.")
+    if not os.path.isdir(path):
+        others = enumeration([Path(each).name for each in files if _format_of(each) is None][:3], "and")
+        what = f"several files are one table only if they are Parquet or Feather files, but there is {others}"
+        raise KaratError(what, place=path, hint="Name one file.")
+    return None
+
+
+def _files_in(folder: str) -> list[str]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return []  # reading it as a file gives the error
+    shown = [entry for entry in entries if not is_hidden(entry.name)]
+    files = [entry.path for entry in shown if entry.is_file()]
+    partition = next((entry for entry in shown if "=" in entry.name and entry.is_dir()), None)
+    if partition and not files:
+        what = f"the folder is partitioned: {partition.name} contains only a part of the table"
+        raise KaratError(what, place=folder, hint=f"Name one of its folders, such as {partition.path}.")
+    return files
+
+
+def _format_of(path: str) -> ArrowFormat | None:
+    by_name = format_of_name(RemotePath.of(path).path if is_remote(path) else path)
+    return by_name if is_arrow(by_name) else None

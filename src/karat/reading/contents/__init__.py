@@ -1,0 +1,1 @@
+"""What a file is and what it contains, judging by how it begins."""

@@ -1,0 +1,324 @@
+"""What a file or a table contains, judging by how it begins: the one guesser, for everything that is read.
+
+The content decides, not the name. `_RULES` lists, in this order, what makes records or the rows of a table scores,
+verdicts, results, ground truth, a run, answers or texts. Whoever asks says which of them come into question: a command
+that evaluates reads no texts, and a file of texts is never scores. `documents` are ground truth or a run: on a command
+line, they are ground truth if they are in the first file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from numbers import Real
+from typing import Any, Literal
+
+from karat.errors import KaratError, Place
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.names import Format, is_arrow
+from karat.reading.bytes.part_files import DESCRIPTION, METADATA
+from karat.reading.columns.spellings import SPELLINGS, find_column, is_spelling
+from karat.reading.contents.samples import Sample, sample
+from karat.reading.pairs.beir import is_data_set
+from karat.reading.pairs.data_sets import named_data_set
+from karat.reading.pairs.elasticsearch import elasticsearch_content, reject_elasticsearch
+from karat.reading.records.result_fields import are_results, names_by_field
+from karat.reading.texts.text_files import Content as TextContent
+from karat.reading.texts.text_files import TextFile
+
+Kind = Literal["run", "truth", "answers", "results", "texts"]
+"""what can be converted"""
+
+Content = Literal["documents", "results", "scores", "documents or scores", "verdicts", "records", "nothing"]
+"""what a command is given; `records` have fields of unknown names"""
+
+_INCOMPLETE = "incomplete results"  # only one field of two
+_EVALUATED = ("scores", "verdicts", "results", _INCOMPLETE, "documents")
+_PART = "part of results"
+_CONVERTED = ("run", "truth", "answers", "results", _PART, "texts")
+_NOT_TEXTS = ("run", "truth", "results", _PART)
+
+_SAVED = ({"name", "means"}, {"means", "queries"}, {"runs"})  # keys of the JSON that karat writes
+_VERDICT_RECORDS = ("file", "item", "verdict", "task", "call")
+_LABEL = {"query", "task", "item", "label"}
+_MEANS = {"run", "system", "measure"}
+_RETRIEVED_ONLY = {*SPELLINGS["retrieved"][0]} - {"documents", "docs"}
+_EITHER = "this is ground truth or a run"
+_KNOWN: dict[str | None, str] = {
+    "run": "this is a run", "truth": "this is ground truth", "results": "these are results",
+}  # fmt: skip
+# By the number of columns of a table without a header, the place of the grade or the score, and what the table is.
+_HEADERLESS = {3: (2, _EITHER), 4: (3, _KNOWN["truth"]), 6: (4, _KNOWN["run"])}
+_TREC: dict[int, Kind] = {4: "truth", 6: "run"}
+_FIRST = 20  # values of a mapping that show what it contains
+_HINTS: dict[TextContent, str] = {
+    "queries": 'Each query needs its id and its text, such as {"_id": "q1", "text": "How soft is gold?"}.',
+    "corpus": 'Each document needs its id and its text, such as {"_id": "d1", "text": "Gold is soft."}.',
+}
+
+
+class _Facts:
+    """What the names and first values of records say. `fields` are given names of fields of results."""
+
+    def __init__(self, found: Sample, fields: Mapping[str, str]) -> None:
+        self.sample, self.fields = found, fields
+        self.names = {name.strip().casefold().replace("-", "_") for name in found.names if isinstance(name, str)}
+        self.query = find_column(found.names, "query")
+        self.is_table = found.format in ("csv", "tsv")
+
+    @cached_property
+    def by_field(self) -> dict[str, set[str]]:
+        return names_by_field([name for name in self.sample.names if isinstance(name, str)], self.fields)
+
+    @cached_property
+    def has_pairs(self) -> bool:
+        """Whether there are a query, a document and a number."""
+        doc = find_column(self.sample.names, "doc", (self.query,))
+        return bool(self.query and doc and (self.has_grades or self.has_scores))
+
+    @cached_property
+    def has_grades(self) -> bool:
+        return any(is_spelling(name, "grade") and not is_spelling(name, "score") for name in self.names)
+
+    @cached_property
+    def has_scores(self) -> bool:
+        return any(is_spelling(name, role) for name in self.names for role in ("score", "rank"))
+
+    @cached_property
+    def is_beir(self) -> bool:
+        """Whether these are BEIR's names: it writes grades into a column named score."""
+        return {"query_id", "corpus_id", "score"} <= self.names
+
+    @cached_property
+    def has_texts(self) -> bool:
+        return any(is_spelling(name, "text") for name in self.names - {"query", "question", "passage"})
+
+    @cached_property
+    def has_answers(self) -> bool:
+        return bool(self.by_field["gold_answers"] or self.by_field["answer"])
+
+    @cached_property
+    def has_documents(self) -> bool:
+        """Whether there is a column of documents besides that of queries."""
+        query = find_column(self.sample.names, "record_query")
+        return any(is_spelling(name, "doc") for name in self.sample.names if name != query)
+
+    @cached_property
+    def has_verdicts(self) -> bool:
+        return self.names >= _LABEL or any(each.get("record") in _VERDICT_RECORDS for each in self.sample.records)
+
+    @cached_property
+    def has_values(self) -> bool:
+        """Whether records have a column of queries and one of numbers, but none of documents or lists."""
+        query = find_column(self.sample.names, "record_query")
+        others = [name for name in self.sample.names if name != query]
+        # A table of means has no queries; loading it as scores gives the better error.
+        if (query is None and not _MEANS & {*others}) or self.has_documents:
+            return False
+        values = [record.get(name) for record in self.sample.records for name in others]
+        if any(isinstance(value, list | dict) for value in values):
+            return False
+        # Texts in CSV may be numbers, and a table without rows may be anything.
+        return self.is_table or any(isinstance(value, int | float) for value in values)
+
+
+_RULES: tuple[tuple[str, Callable[[_Facts], object]], ...] = (
+    ("scores", lambda facts: METADATA in facts.sample.metadata),
+    ("verdicts", lambda facts: facts.has_verdicts),
+    ("results", lambda facts: are_results(facts.by_field)),
+    (_PART, lambda facts: facts.names & {"truth", "retrieved"} and not facts.has_pairs),
+    ("truth", lambda facts: facts.has_pairs and facts.has_grades and not facts.has_scores),
+    ("run", lambda facts: facts.has_pairs and facts.has_scores and not (facts.has_grades or facts.is_beir)),
+    ("documents", lambda facts: facts.has_documents),
+    ("scores", lambda facts: facts.is_table and facts.has_values),
+    ("documents", lambda facts: facts.is_table),
+    ("texts", lambda facts: facts.names == {"qid", "query"}),  # PyTerrier's topics
+    ("answers", lambda facts: not facts.has_pairs and facts.has_answers and not facts.has_texts),
+    ("texts", lambda facts: not facts.has_pairs and facts.has_texts and not facts.has_answers),
+    (_INCOMPLETE, lambda facts: facts.fields or facts.names & _RETRIEVED_ONLY or facts.by_field["answer"]),
+    ("truth", lambda facts: "truth" in facts.names),
+    ("documents", lambda facts: facts.by_field["truth"] or facts.by_field["retrieved"]),
+    ("scores", lambda facts: facts.has_values),
+)
+
+
+def content_of(
+    file: InputFile, given: str | None = None, fields: Mapping[str, str] | None = None, doc: str | None = None
+) -> Content:
+    """What a file of a command line contains, given its format, the names of fields of results and that of documents.
+
+    A JSON object of queries with numbers may be either documents or scores.
+    """
+    if named_data_set(file) or is_data_set(file.path):
+        return "documents"
+    if os.path.isfile(os.path.join(file.path, DESCRIPTION)):
+        return "scores"
+    found = sample(file, given)
+    if found.format == "trec":
+        return "documents" if file.first_byte() else "nothing"
+    if found.format == "json" and isinstance(found.value, dict):
+        of_object = _content_of_object(found.value, fields or {})
+        # The format of saved scores is never given.
+        return "documents" if given is not None and of_object == "documents or scores" else of_object
+    if not found.names:
+        return "nothing"
+    return "documents" if doc in found.names else _guess(found, _EVALUATED, fields) or "records"
+
+
+def is_saved_scores(file: InputFile, given: str | None = None) -> bool:
+    """Whether a file contains saved scores, or may do so, if this format is given."""
+    return content_of(file, given) in ("scores", "documents or scores", "nothing")
+
+
+def first_is_truth(contents: Sequence[Content], accepts_saved: bool) -> bool:
+    """Whether the first file of a command line is ground truth, and the others runs, or their saved scores.
+
+    What may be documents or scores is scores if no other file is a run.
+    """
+    first, *others = contents
+    if first in ("documents or scores", "nothing"):
+        return not accepts_saved or "documents" in others
+    return first == "documents"
+
+
+def kind_of_file(file: InputFile, form: Format) -> Kind | None:
+    """What a file of this format contains, to convert it; None if that is not clear."""
+    if not (is_arrow(form) or file.first_byte()):
+        raise KaratError("the file is empty", place=file.name)
+    if form == "trec":
+        lines = (line for _, line in file.lines() if line and not line.startswith(b"#"))
+        return _TREC.get(min(len(next(lines, b"").split()), 6))
+    start = sample(file, form)
+    names = names_in(start)
+    if (found := kind_of_columns(names)) or form not in ("csv", "tsv", "json"):
+        return found
+    if form == "json":
+        if isinstance(start.value, dict):
+            reject_elasticsearch(start.value, file.name)
+        return "answers" if _are_answers(start.value) else None
+    rows = [names, *(list(record.values()) for record in start.records)]
+    return "texts" if all(len(row) == 2 and len(row[1].split()) > 1 for row in rows) else None
+
+
+def kind_of_columns(names: Iterable[str]) -> Kind | None:
+    """What a table or records with these columns or fields contain, to convert it; None if they leave it open."""
+    kind: Kind | None = _guess(Sample("jsonl", tuple(names)), _CONVERTED)
+    return kind
+
+
+def names_in(found: Sample) -> Sequence[str]:
+    """The columns of a table, or the fields of the first records; nothing for a TREC file."""
+    return tuple(found.value) if isinstance(found.value, dict) else found.names
+
+
+def check_text_file(texts: TextFile, content: TextContent, given: Collection[str] = ()) -> None:
+    """Reject a run, ground truth or results given as texts, judging by how the file begins; `given` are roles."""
+    if texts.format is None or "text" in given:
+        return
+    name = texts.file.name
+    if texts.format == "trec":
+        first = next((line for _, line in texts.file.lines() if line.strip()), b"")
+        reject_pairs(first.decode(errors="replace").split(), content, name)
+        return
+    start = sample(texts.file, texts.format)
+    if isinstance(start.value, dict):
+        # The last value may be cut off.
+        values = list(start.value.values())
+        reject_lists_and_numbers(values[:-1] if start.is_cut else values, content, name)
+    elif texts.has_header:
+        records = start.records[:-1] if start.is_cut else start.records
+        is_table = is_arrow(start.format) or start.format in ("csv", "tsv")
+        names = start.names if is_table else tuple(dict.fromkeys(name for record in records for name in record))
+        reject_pairs(names, content, name)
+
+
+def reject_pairs(names: Sequence[str], content: TextContent, place: Place | str) -> None:
+    """Reject the columns of a run, of ground truth or of results, unless there are texts among them."""
+    names = [name for name in names if isinstance(name, str)]
+    kind = _guess(Sample("jsonl", tuple(names)), _NOT_TEXTS)
+    found = _KNOWN.get(kind) or _headerless(names) or (_EITHER if _are_pairs(names) else None)
+    if found is None:
+        return
+    if content == "corpus":
+        text = find_column(names, "doc_text", [find_column(names, "doc_id")])
+    else:
+        query = find_column(names, "query_id")
+        text = find_column(names, "query_text", [query])
+        # Beside the documents of a query, a column such as text or title is about the documents.
+        is_of_document = found != _KNOWN["results"] and find_column(names, "doc", [query, text])
+        text = None if is_of_document and is_spelling(text, "doc_text") else text
+    if text is None:
+        raise _not_texts(found, content, place)
+
+
+def reject_lists_and_numbers(values: Iterable[Any], content: TextContent, place: Place | str) -> None:
+    """Reject the values of a mapping if these are documents with their grades or scores, or lists of documents."""
+    first = list(islice(values, _FIRST))
+    if first and all(map(_are_documents, first)):
+        raise _not_texts(_EITHER, content, place)
+
+
+def _guess(found: Sample, among: Collection[str], fields: Mapping[str, str] | None = None) -> Any:
+    """The first of the rules that holds, of those about what comes into question; None if none holds."""
+    facts = _Facts(found, fields or {})
+    kind = next((kind for kind, holds in _RULES if kind in among and holds(facts)), None)
+    return "results" if kind in (_INCOMPLETE, _PART) else kind
+
+
+def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:
+    if any(keys <= value.keys() and isinstance(value.get("means", value.get("runs")), dict) for keys in _SAVED):
+        return "scores"
+    if elasticsearch_content(value):
+        return "documents"
+    if value and all(isinstance(each, dict | list) for each in value.values()):
+        if len(value) == 1 and is_spelling(next(iter(value)), "query"):
+            return "documents"  # the first column of a large data frame
+        rows = [each for each in value.values() if isinstance(each, dict) and each]
+        # The last row may be cut off.
+        numbers = all(isinstance(number, int | float) for row in rows for number in row.values())
+        same = len(rows) == len(value) and numbers and all(row.keys() == rows[0].keys() for row in rows[:-1])
+        return "documents or scores" if same and rows[-1].keys() <= rows[0].keys() else "documents"
+    if not value:
+        return "nothing"
+    return _guess(Sample("json", tuple(value), (value,)), _EVALUATED, fields) or "records"
+
+
+def _headerless(names: Sequence[str]) -> str | None:
+    """What a table is whose first row has these values in place of names, if it is a run or ground truth."""
+    place, found = _HEADERLESS.get(len(names), (0, None))
+    try:
+        float(names[place] if found else "")
+    except ValueError:
+        return None
+    return found
+
+
+def _are_pairs(names: Sequence[str]) -> bool:
+    """Whether columns are a query, a document and a number, or a query and its documents."""
+    facts = _Facts(Sample("jsonl", tuple(names)), {})
+    return facts.has_pairs or bool(facts.query and (facts.by_field["truth"] or facts.by_field["retrieved"]))
+
+
+def _are_documents(value: Any) -> bool:
+    """Whether a value is a list, numbers by name, or the numbers of each query of a run."""
+    if not isinstance(value, Mapping):
+        return isinstance(value, list | tuple) and not hasattr(value, "_fields")
+    inner = value.values()
+    are_numbers = all(isinstance(each, Real) and not isinstance(each, bool) for each in inner)
+    return bool(value) and (are_numbers or all(isinstance(each, Mapping) for each in inner))
+
+
+def _are_answers(value: object) -> bool:
+    """Whether a JSON value is `{query: "answer"}`, or in SQuAD's format."""
+    if not isinstance(value, dict) or not value:
+        return False
+    articles = value.get("data")
+    is_squad = isinstance(articles, list) and all(isinstance(each, dict) and "paragraphs" in each for each in articles)
+    return is_squad or all(isinstance(each, str) for each in value.values())
+
+
+def _not_texts(found: str, content: TextContent, place: Place | str) -> KaratError:
+    texts = {"queries": "the texts of queries", "corpus": "the texts of documents"}[content]
+    return KaratError(f"{found}, not {texts}", place=place, hint=_HINTS[content])

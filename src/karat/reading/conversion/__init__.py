@@ -1,0 +1,165 @@
+"""Convert runs, ground truth and results from one file format to another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from karat.errors import first_few, plural, require, shown
+from karat.errors.arguments import check_mapping, check_path, check_text
+from karat.output.files import check_writable
+from karat.reading.bytes.input_file import InputFile, Progress, is_file
+from karat.reading.bytes.names import check_format
+from karat.reading.contents.contents import Kind
+from karat.reading.contents.formats import detect
+from karat.reading.conversion.kinds import check_kind, check_suffix, kind_of_file, kind_of_object, kind_of_roles
+from karat.reading.conversion.targets import Target, target_of
+from karat.reading.pairs.beir import is_data_set, qrels_of_split
+from karat.reading.pairs.data_sets import named_data_set
+from karat.reading.pairs.files import Reading
+from karat.reading.pairs.numeric_ids import notes_on_reading
+
+__all__ = ["Conversion", "Converted", "convert", "target_of"]
+
+_RANKS = "the run has ranks and no scores; scores that end with 1 keep the order of each query"
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What was written. As text, it is one sentence."""
+
+    kind: Kind
+    path: str
+    rows: int
+    queries: int | None = None
+    """the number of distinct queries of a run or of ground truth"""
+    size: int | None = None
+    """the size of the file, in bytes"""
+    notes: tuple[str, ...] = ()
+    """what was assumed, and what the format of the output cannot contain"""
+
+    def __str__(self) -> str:
+        noun = "result" if self.kind == "results" else "row"
+        of_queries = "" if self.queries is None else f" of {plural(self.queries, 'query')}"
+        size = "" if self.size is None else f" ({_size(self.size)})"
+        return f"{plural(self.rows, noun)}{of_queries} written to {self.path}{size}"
+
+
+def convert(
+    source: Any,
+    path: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    input_format: str | None = None,
+    output_format: str | None = None,
+    split: str | None = None,
+    tag: str = "karat",
+    progress: Progress | None = None,
+) -> Converted:
+    """Convert a file or a Python object to a file in the format that the suffix of its name says.
+
+    `kind` is what the source contains, if that is not clear: `run`, `truth` or `results`. `columns` are the names of
+    columns, as for `evaluate`, `split` is that of a BEIR data set, and `tag` is the name of the run in a TREC file.
+
+    Numbers are read back exactly from what was written, and rows keep their order, also within ties.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = f"{tempfile.mkdtemp()}/truth.qrels"
+    >>> convert({"q1": {"d1": 2, "d2": 0.5}}, path).rows
+    2
+    >>> print(Path(path).read_text(), end="")
+    q1 0 d1 2
+    q1 0 d2 0.5
+    """
+    target = target_of(check_path(path), output_format)
+    check_writable(target.path)
+    return Conversion(kind, columns, input_format, split, tag).apply(source, target, progress)
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How a source is to be converted: the arguments of `convert`."""
+
+    kind: str | None = None
+    columns: Mapping[str, str] | None = None
+    input_format: str | None = None
+    split: str | None = None
+    tag: str = "karat"
+
+    def __post_init__(self) -> None:
+        check_mapping("columns", self.columns, {"doc": "docno"})
+        is_word = check_text("tag", self.tag).split() == [self.tag]
+        require(is_word, f"the tag {shown(self.tag)} is not one word", "Blanks separate the columns of a TREC file.")
+        if self.kind is not None:
+            check_kind(self.kind)
+
+    def apply(self, source: Any, target: Target, progress: Progress | None = None) -> Converted:
+        """Convert a source."""
+        form, kind = None, self.kind
+        if isinstance(source, str | os.PathLike) and (self.split is not None or is_data_set(source)):
+            source, kind = qrels_of_split(source, self.split), kind or "truth"
+        if is_file(source) and not named_data_set(source):
+            source = InputFile.of(source)
+            _check_is_not_output(source, target)
+            form = check_format(self.input_format, "input_format") if self.input_format else detect(source)
+            kind = kind or kind_of_roles(self.columns or {}) or kind_of_file(source, form, target.suffix)
+        name = source.name if isinstance(source, InputFile) else None
+        kind = check_kind(kind or kind_of_object(source, target.suffix), name)
+        if not target.is_format_given:
+            check_suffix(kind, target.path, target.suffix)
+        if kind in ("run", "truth"):
+            return self._write_pairs(source, kind, target, progress)
+        from karat.reading.conversion.results import write_results
+
+        require(target.format != "trec", "results cannot be written as a TREC file", "Write JSON lines instead.")
+        rows = write_results(source, form, target)
+        return Converted(kind, target.path, rows, None, _size_of(target))
+
+    def _write_pairs(self, source: Any, kind: Kind, target: Target, progress: Progress | None) -> Converted:
+        from karat.reading.conversion.pair_files import write_pairs
+        from karat.reading.conversion.pairs import read_pairs
+
+        reading = Reading("score" if kind == "run" else "grade", self.columns, self.input_format)
+        pairs = read_pairs(source, reading, progress)
+        written = write_pairs(pairs, target, self.tag)
+        notes = notes_on_reading(pairs.run.notes, ())
+        if pairs.by_rank and (target.format == "trec" or (target.format in ("json", "jsonl") and not pairs.is_listed)):
+            notes.append(_RANKS)
+        if pairs.has_objects:
+            notes.append("documents that are objects are written by their ids, in the order in which they are listed")
+        if written.without_documents and target.format not in ("json", "jsonl"):
+            queries = plural(len(written.without_documents), "query")
+            few = first_few(written.without_documents)
+            notes.append(f"{queries} without documents cannot be written as {target.format}: {few}")
+        return Converted(kind, target.path, written.rows, len(written.queries), _size_of(target), tuple(notes))
+
+
+def _check_is_not_output(source: InputFile, target: Target) -> None:
+    """Refuse to replace the file that is read."""
+    if target.emit is None and os.path.isfile(source.path) and os.path.isfile(target.path):
+        is_same = os.path.samefile(source.path, target.path)
+        require(not is_same, "the output file is also an input", "Write to another file.", place=target.path)
+
+
+def _size_of(target: Target) -> int | None:
+    return os.path.getsize(target.path) if target.emit is None and os.path.isfile(target.path) else None
+
+
+def _size(size: int) -> str:
+    """A size in the unit that gives it one to three digits.
+
+    >>> _size(1), _size(61_234_567), _size(2_500)
+    ('1 byte', '61 MB', '2.5 kB')
+    """
+    if size < 1000:
+        return plural(size, "byte")
+    power = 1 if size < 1e6 else 2 if size < 1e9 else 3
+    number = size / 1000**power
+    return f"{number:.1f} {_UNITS[power]}" if number < 10 else f"{number:,.0f} {_UNITS[power]}"
+
+
+_UNITS = {1: "kB", 2: "MB", 3: "GB"}

@@ -1,0 +1,248 @@
+"""The containers that all sources are read into: ground truth, and a run in batches of complete queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from karat.data.judged import Bools, Floats, Ints
+from karat.documents.fields import DocumentLike
+from karat.documents.key import Key, TextOfId
+from karat.errors import KaratError, Place
+from karat.reading.pairs.digests import LazyDigests, truth_digests
+from karat.reading.pairs.numeric_ids import Note
+
+if TYPE_CHECKING:
+    from karat.reading.pairs.arrays import Column
+    from karat.reading.pairs.hashing import Hashes, RowIndex
+
+
+@dataclass(frozen=True, eq=False)
+class GradesFromLabels:
+    """Which judged documents have grades from labels, rather than from the ground truth; and whose labels."""
+
+    rows: Bools
+    by: str
+    calls: Sequence[Any] = ()
+    """the calls to models in the verdict files (`labels.calls.Call`)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Ground truth: the judged documents of each query, and their grades.
+
+    The documents of query i are rows `offsets[i]` to `offsets[i + 1]` of `docs` (their keys) and `grades`.
+    `keyless` counts listed documents without a key, which can never match. `scores` contains the scores of documents
+    that were listed with scores, as grades, and 1 for all others. It is an error if a score is not a valid grade, and
+    None if there are no scores. `documents` contains the documents as they were given, or None if all are plain keys.
+    `only_relevant` means that documents were listed, not graded: nobody judged a document as not relevant. `notes` say
+    what was guessed when the source was read. `labels` says which grades are from labels, if any are.
+    """
+
+    queries: tuple[str, ...]
+    offsets: Ints
+    docs: Sequence[str]
+    grades: Floats
+    keyless: int = 0
+    scores: Floats | KaratError | None = None
+    documents: Sequence[DocumentLike] | None = None
+    only_relevant: bool = False
+    notes: tuple[Note, ...] = ()
+    labels: GradesFromLabels | None = None
+
+    def graded_by(self, gold: int) -> str:
+        """`, graded by NAME` if the grade of a judged document is from a label, for the reason why it matched."""
+        return "" if self.labels is None or not self.labels.rows[gold] else f", graded by {self.labels.by}"
+
+    def original_documents(self, golds: range) -> Sequence[DocumentLike]:
+        """Judged documents as they were given, by their row numbers."""
+        return (self.docs if self.documents is None else self.documents)[golds.start : golds.stop]
+
+    def normalized_by(self, key: Key) -> Truth:
+        """This ground truth with normalized keys, or with texts for its ids.
+
+        Documents with the same key are merged, with the largest grade.
+        """
+        if not key.changes_ids:
+            return self
+        folded = key.folded(self.docs)
+        merged: list[list[int]] = []
+        sizes = [0]
+        for query in range(len(self.queries)):
+            by_key: dict[str, list[int]] = {}
+            for gold in self.golds(query):
+                if doc := folded[gold]:
+                    by_key.setdefault(doc, []).append(gold)
+            merged += by_key.values()
+            sizes.append(len(by_key))
+        first = [golds[0] for golds in merged]
+        scores = self.scores
+        documents = self.docs if self.documents is None and isinstance(key, TextOfId) else self.documents
+        return Truth(
+            self.queries,
+            np.cumsum(sizes),
+            [folded[gold] or "" for gold in first],
+            np.array([max(self.grades[golds]) for golds in merged], np.float64),
+            self.keyless + sum(not doc for doc in folded),
+            np.array([max(scores[golds]) for golds in merged]) if isinstance(scores, np.ndarray) else scores,
+            None if documents is None else [documents[gold] for gold in first],
+            notes=self.notes,
+        )
+
+    def in_order_of_keys(self) -> Truth:
+        """This ground truth, which has no labels, with the documents of each query in the order of their keys."""
+        queries = range(len(self.queries))
+        order = [gold for query in queries for gold in sorted(self.golds(query), key=self.docs.__getitem__)]
+        return replace(
+            self,
+            docs=[self.docs[gold] for gold in order],
+            grades=self.grades[order],
+            scores=self.scores[order] if isinstance(self.scores, np.ndarray) else self.scores,
+            documents=None if self.documents is None else [self.documents[gold] for gold in order],
+        )
+
+    @cached_property
+    def row_index(self) -> RowIndex:
+        """The judged documents by their hashes, to look them up in a table."""
+        from karat.reading.pairs.arrays import text_column
+        from karat.reading.pairs.hashing import RowIndex, row_hashes
+
+        return RowIndex.of(row_hashes(text_column(self.queries), self.offsets, text_column(self.docs)))
+
+    def index(self, query: int) -> dict[str, int]:
+        """The judged documents of a query: key to row number."""
+        golds = self.golds(query)
+        return dict(zip(self.docs[golds.start : golds.stop], golds, strict=True))
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The position of each query in `queries`."""
+        return {query: at for at, query in enumerate(self.queries)}
+
+    @cached_property
+    def digests(self) -> LazyDigests:
+        """The digest of each query's judged documents; systems with the same ground truth share them."""
+        # The digests refer to a copy, which shares all data: a cycle would keep it in memory for longer.
+        return LazyDigests(partial(truth_digests, replace(self)))
+
+    def golds(self, query: int) -> range:
+        """The row numbers of a query's judged documents."""
+        return range(int(self.offsets[query]), int(self.offsets[query + 1]))
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """Lists of documents in rank order, without scores. A document may be listed more than once.
+
+    `docs` contains their keys (None matches nothing), and `documents` the documents as they were given.
+    """
+
+    queries: list[str]
+    docs: list[Sequence[str | None]]
+    documents: list[Sequence[DocumentLike]]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredMappings:
+    """Documents with scores, as one mapping per query; `scores` and `offsets` contain the scores of all queries."""
+
+    queries: list[str]
+    docs: list[dict[str, float]]
+    scores: Floats
+    offsets: Ints
+
+    def by_query(self) -> Sequence[Iterable[str]]:
+        """The documents of each query."""
+        return self.docs
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Documents with scores, as columns; query i has the rows `offsets[i]` to `offsets[i + 1]`.
+
+    `locate(query, doc)` names the two lines of the source in which a duplicate appears, for an error.
+    """
+
+    queries: list[str]
+    offsets: Ints
+    docs: Column
+    scores: Floats
+    locate: Callable[[str, str], Place]
+
+    def segments(self, rows: Ints) -> Ints:
+        """The query of each row, by its position in `queries`."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1
+
+    def by_query(self) -> Iterator[list[str]]:
+        """The documents of each query. Nothing is converted before it is needed."""
+        docs = self.docs.to_pylist()
+        yield from (docs[start:stop] for start, stop in pairwise(self.offsets.tolist()))
+
+    def hashes(self) -> Hashes:
+        """The hash of each row."""
+        from karat.reading.pairs.arrays import text_column
+        from karat.reading.pairs.hashing import row_hashes
+
+        return row_hashes(text_column(self.queries), self.offsets, self.docs)
+
+    def where(self, keep: Bools) -> ScoredRows:
+        """The rows selected by a mask; a query may be left without rows."""
+        from karat.reading.pairs.arrays import row_indices
+
+        kept_before = np.concatenate(([0], np.cumsum(keep)))
+        docs = self.docs.take(row_indices(np.flatnonzero(keep)))
+        return replace(self, offsets=kept_before[self.offsets], docs=docs, scores=self.scores[keep])
+
+
+Batch = RankedLists | ScoredMappings | ScoredRows
+
+
+class Run(Protocol):
+    """A run as batches of queries. A batch is read when its function is called, so that threads can share the work."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was guessed when the source was read, as sentences without a full stop."""
+
+    def batches(self) -> Iterator[Callable[[], Batch]]:
+        """The run in its own order. If a query appears in two batches, use `grouped_batches` instead."""
+
+    def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
+        """The run in batches of complete queries."""
+
+    def empty_error(self) -> Exception | None:
+        """The error to raise if the run is empty; None if an empty run is valid."""
+
+    def without_progress(self) -> Run:
+        """The same run, to be read again without reporting progress."""
+
+
+@dataclass(frozen=True)
+class InMemoryRun:
+    """A run in memory."""
+
+    name: str
+    parts: tuple[Batch, ...]
+    notes: tuple[Note, ...] = ()
+
+    def batches(self) -> Iterator[Callable[[], Batch]]:
+        for part in self.parts:
+            yield lambda part=part: part  # type: ignore[misc]  # mypy cannot type a default in a lambda
+
+    def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
+        raise AssertionError("a run in memory has each query only once")
+
+    def empty_error(self) -> None:
+        """None: an empty mapping means that the system retrieved nothing."""
+
+    def without_progress(self) -> InMemoryRun:
+        """This run, which reports no progress."""
+        return self

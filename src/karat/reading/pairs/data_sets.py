@@ -1,0 +1,75 @@
+"""Data sets by name: `ir_datasets:beir/scifact/test` is a data set of the package ir_datasets, if it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from karat.errors import KaratError, did_you_mean, enumeration, plural, shown
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.pairs.tables import Number
+
+_PREFIX = "ir_datasets:"
+_MAX_LISTED = 10  # names of data sets in a message
+_CONTENTS = {"qrels": "ground truth", "scoreddocs": "run", "queries": "queries", "docs": "documents"}
+
+Kind = Literal["qrels", "scoreddocs", "queries", "docs"]
+
+
+def named_data_set(source: object) -> str | None:
+    """The name of a data set, as it was given, such as `ir_datasets:beir/scifact/test`; None for anything else."""
+    text = source.path if isinstance(source, InputFile) else source
+    return text if isinstance(text, str) and text.startswith(_PREFIX) else None
+
+
+def rows_of_data_set(text: str, number: Number) -> Iterator[tuple[Any, Any, Any]]:
+    """The ground truth of a data set, or the run that comes with it, as rows."""
+    if number == "grade":
+        return ((row.query_id, row.doc_id, row.relevance) for row in _entries(text, "qrels"))
+    return ((row.query_id, row.doc_id, row.score) for row in _entries(text, "scoreddocs"))
+
+
+def texts_of_data_set(text: str, content: Literal["queries", "corpus"]) -> Iterator[dict[str, Any]]:
+    """Each query, or each document, of a data set with its text; and with its title, if the text is another field."""
+    if content == "queries":
+        return ({"_id": query.query_id, "text": query.default_text()} for query in _entries(text, "queries"))
+    return (
+        {"_id": doc.doc_id, "title": getattr(doc, "title", None), "text": doc.text}
+        if hasattr(doc, "text")
+        else {"_id": doc.doc_id, "text": doc.default_text()}
+        for doc in _entries(text, "docs")
+    )
+
+
+def _entries(text: str, kind: Kind) -> Iterator[Any]:
+    """What a data set contains of a kind. It may be downloaded first."""
+    data_set = _load(text, kind)
+    try:
+        yield from getattr(data_set, f"{kind}_iter")()
+    except Exception as error:  # a download, or reading a file, may raise anything
+        hint = "ir_datasets downloads a data set when it is first used. Check the connection, or download it by hand."
+        what = f"ir_datasets cannot read this data set: {type(error).__name__}: {error}"
+        raise KaratError(what, place=text, hint=hint) from error
+
+
+def _load(text: str, kind: Kind) -> Any:
+    """A data set that has entries of this kind."""
+    try:
+        import ir_datasets
+    except ImportError:
+        hint = 'pip install "karat[ir-datasets]"'
+        raise KaratError("data sets by name need the package ir_datasets", place=text, hint=hint) from None
+    name = text.removeprefix(_PREFIX)
+    try:
+        data_set = ir_datasets.load(name)
+    except KeyError:
+        hint = f"{did_you_mean(name, ir_datasets.registry)} https://ir-datasets.com lists all data sets.".strip()
+        raise KaratError(f"ir_datasets has no data set {shown(name)}", place=text, hint=hint) from None
+    if not getattr(data_set, f"has_{kind}")():
+        parts = [each for each in ir_datasets.registry if each.startswith(f"{name}/")]
+        having = [each for each in parts if getattr(ir_datasets.load(each), f"has_{kind}")()]
+        more = f" and {plural(len(having) - _MAX_LISTED, 'other')}" if len(having) > _MAX_LISTED else ""
+        listed = having[:_MAX_LISTED] if more else [enumeration(having, "and")]
+        hint = f"Its parts {', '.join(listed)}{more} have {kind}." if having else "Use another data set."
+        raise KaratError(f"this data set has no {kind} ({_CONTENTS[kind]})", place=text, hint=hint)
+    return data_set

@@ -1,0 +1,175 @@
+"""Read large CSV and TSV files in blocks, with Arrow.
+
+A quoted value may contain line ends, so the end of a row is a line end that is not in quotation marks. If Arrow might
+read a block differently from `delimited_rows`, or cannot read it, each row is parsed in Python.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from io import StringIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+from numpy.typing import NDArray
+
+from karat.data.judged import Floats, Ints
+from karat.reading.bytes.delimited_text import row_ends
+from karat.reading.bytes.input_file import BOM, Block
+from karat.reading.bytes.line_ends import LONGEST_LINE, last_line_end
+from karat.reading.pairs.arrays import Column, concatenate, offset_kind, to_numpy
+from karat.reading.pairs.delimited import DelimitedLayout
+from karat.reading.pairs.delimited_rows import parse_rows
+from karat.reading.pairs.pair_checks import LONGEST_ID, PairRules, are_valid, ordered
+from karat.reading.pairs.tables import Columns, Number, columns_of
+
+_QUOTE, _NEWLINE, _RETURN, _BLANK, _APOSTROPHE = b"\"\n\r '"
+# A value that goes on for longer is one that is not closed: the row is cut, and becomes an error.
+_LONGEST_ROW = 16 * LONGEST_LINE
+_TAIL = 1 << 16  # bytes
+
+
+def read_block(block: Block, layout: DelimitedLayout, number: Number, is_guarded: Callable[[], bool]) -> Columns:
+    """The columns of a block: with Arrow if possible, otherwise row by row."""
+    columns = _parse_with_arrow(block.data, layout, layout.rules(number))
+    if columns is None:
+        columns = columns_of(parse_rows(block, layout, number, is_guarded))
+    return columns
+
+
+def last_row_end(data: bytearray, layout: DelimitedLayout, *, whole_queries: bool) -> int:
+    """The last byte at which a block may end: the end of a row, where the query changes if `whole_queries`; or 0."""
+    if b'"' in data:
+        ends = _row_ends(data, layout.separator)
+        if len(data) - (ends[-1] if len(ends) else 0) > _LONGEST_ROW:
+            return last_line_end(data)
+        return _last_change(data, ends, layout, 0) if whole_queries else int(ends[-1]) if len(ends) else 0
+    if not whole_queries:
+        return last_line_end(data)
+    size = _TAIL
+    while True:
+        start = data.rfind(b"\n", 0, max(len(data) - size, 0)) + 1
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8, offset=start) == _NEWLINE) + start + 1
+        if (end := _last_change(data, ends, layout, start)) or not start:
+            return end
+        size *= 8
+
+
+def _last_change(data: bytearray, ends: Ints, layout: DelimitedLayout, start: int) -> int:
+    """The start of the last row whose query differs from that of the row before it; 0 if there is none.
+
+    `start` is where the first row starts. Steps back in growing steps, then bisects, as the rows of a query are usually
+    next to each other.
+    """
+
+    def query_of(row: int) -> str:
+        text = data[ends[row - 1] if row else start : ends[row]].decode("latin-1")
+        try:
+            cells = next(csv.reader(StringIO(text, newline=""), delimiter=layout.separator, skipinitialspace=True), [])
+        except csv.Error:
+            return text
+        return cells[layout.query] if layout.query < len(cells) else ""
+
+    high = low = len(ends) - 1
+    query, step = query_of(high) if len(ends) else "", 1
+    while low > 0:
+        low = max(high - step, 0)
+        if query_of(low) != query:
+            break
+        step *= 2
+    else:
+        return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        if query_of(middle) == query:
+            high = middle
+        else:
+            low = middle
+    return int(ends[low])
+
+
+def _row_ends(data: bytearray, separator: str) -> Ints:
+    """Where rows end, in data with quotation marks."""
+    text = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(text == _QUOTE)
+    if not _are_around_values(quotes, text, separator):
+        return np.fromiter(_parsed_row_ends(data, separator), np.int64)
+    line_ends = np.flatnonzero(text == _NEWLINE)
+    ends: Ints = line_ends[np.searchsorted(quotes, line_ends) % 2 == 0] + 1
+    return ends
+
+
+def _parsed_row_ends(data: bytearray, separator: str) -> Iterator[int]:
+    """Where rows end, in data in which values contain quotation marks without being quoted."""
+    with suppress(csv.Error):  # an error names the row when it is read
+        yield from (end for end, _ in row_ends(data, separator) if end < len(data))
+
+
+def _are_around_values(quotes: Ints, text: NDArray[np.uint8], separator: str) -> bool:
+    """Whether each quotation mark is at the start or end of a value, or one of two in a row inside a quoted value."""
+    is_edge = np.zeros(256, bool)
+    is_edge[[ord(separator), _NEWLINE, _RETURN, _QUOTE]] = True
+    opening, closing = quotes[::2], quotes[1::2]
+    before = text[opening[opening > 0] - 1]
+    after = text[closing[closing < len(text) - 1] + 1]
+    return bool(is_edge[before].all() and is_edge[after].all())
+
+
+def _parse_with_arrow(data: memoryview, layout: DelimitedLayout, rules: PairRules) -> Columns | None:
+    """The columns as Arrow reads them; None if Arrow might read them differently from `parse_rows`."""
+    if not len(data) or bytes(data[:3]) == BOM:  # Arrow drops a byte order mark, which is part of an id here
+        return None
+    text = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(text == _QUOTE)
+    if not text.all() or len(quotes) % 2 or not _are_around_values(quotes, text, layout.separator):
+        return None
+    names = [str(at) for at in range(layout.width)]
+    ids = [names[layout.query], names[layout.doc]]
+    number = None if layout.number is None else names[layout.number]
+    types = {name: pa.string() for name in ids} | ({} if number is None else {number: pa.float64()})
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(data)),
+            arrow_csv.ReadOptions(column_names=names, use_threads=False, block_size=min(len(data) + 1, 1 << 30)),
+            arrow_csv.ParseOptions(
+                delimiter=layout.separator,
+                quote_char='"' if len(quotes) else False,
+                newlines_in_values=bool(len(quotes)),
+            ),
+            arrow_csv.ConvertOptions(
+                include_columns=list(types),
+                column_types=types,
+                null_values=[],
+                strings_can_be_null=False,
+                # ASCII is valid UTF-8, and one pass over all bytes is cheaper than Arrow's check of each id.
+                check_utf8=bool(text.max() >= 128),
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    query, doc = (concatenate(table[name].chunks) for name in ids)
+    if _may_need_parsing(query) or _may_need_parsing(doc):
+        return None
+    if number is None:
+        return Columns(query, doc, np.ones(len(doc)))
+    parts = [to_numpy(chunk, np.float64) for chunk in table[number].chunks]
+    values: Floats = parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty(0)])
+    if not np.isfinite(values).all() or not are_valid(values, rules):
+        return None
+    return Columns(query, doc, ordered(values, rules))
+
+
+def _may_need_parsing(ids: Column) -> bool:
+    """Whether an id is empty or long, or begins with a blank, which may not be part of it, or with an apostrophe."""
+    if not len(ids):
+        return False
+    _, offset_buffer, data = ids.buffers()
+    offsets = np.frombuffer(offset_buffer, offset_kind(ids))[ids.offset : ids.offset + len(ids) + 1]
+    lengths = np.diff(offsets)
+    if data is None or not lengths.all() or lengths.max() > LONGEST_ID:
+        return True
+    first = np.frombuffer(data, np.uint8)[offsets[:-1]]
+    return bool(((first == _BLANK) | (first == _APOSTROPHE)).any())

@@ -1,0 +1,296 @@
+"""Read ground truth and runs from Python objects: a mapping by query, or one list per query."""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain, islice
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from karat.data.judged import Floats, Ints
+from karat.documents.fields import DocumentLike, document_scores
+from karat.documents.ids import all_text, reject_lone_surrogates
+from karat.documents.key import Key, TextOfId
+from karat.errors import KaratError, MessagePart, Parameter, Place, plural, shown
+from karat.errors.arguments import is_list_like, sorted_set
+from karat.reading.pairs.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
+from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
+from karat.reading.pairs.pair_checks import PairRules, checked_pairs, id_text, valid_ids
+
+_TRUTH_HINT = "Ground truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
+_RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
+_SEVERAL_RUNS = "Evaluate several runs with evaluate_runs."
+
+
+def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
+    """Ground truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`; every listed document has grade 1."""
+    golds: dict[str, dict[str, float]] = {}
+    graded: dict[str, dict[Any, Any]] = {}
+    scored: dict[str, Mapping[str | None, float]] = {}
+    originals: dict[str, Mapping[str | None, DocumentLike]] = {}
+    bad_scores: KaratError | None = None
+    keyless, numeric = 0, False
+    for query, docs in _with_query_ids(queries, name):
+        if isinstance(docs, Mapping):
+            graded[query] = golds[query] = _by_id(docs, key, name, query, "grades")
+            continue
+        place = Place(name, query=query)
+        documents = list(_iterable(docs, place, _TRUTH_HINT))
+        numeric = numeric or _has_numeric_ids(documents, key)
+        listed = key.of(documents, place)
+        keyless += sum(not doc for doc in listed)
+        golds[query] = {doc: 1.0 for doc in listed if doc}
+        if any(one is not other for one, other in zip(listed, documents, strict=True)):
+            # In reverse, so that the first of several documents with the same key is kept.
+            originals[query] = dict(zip(reversed(listed), reversed(documents), strict=True))
+        try:
+            if by_key := grades_by_key(listed, documents, place):
+                scored[query] = by_key
+        except KaratError as error:
+            bad_scores = bad_scores or error
+    read = _read_pairs(graded, PairRules("grade", "Every document needs a grade."), name)
+    golds |= read.docs
+    offsets, grades = read.offsets, read.numbers
+    if len(graded) < len(golds):
+        offsets, grades = _flat(golds)
+        if key.field == "id":
+            reject_lone_surrogates(chain.from_iterable(golds.values()), name)
+    docs_in_order = list(chain.from_iterable(golds.values()))
+    scores: Floats | None = None
+    if scored:
+        by_query = ((scored.get(query, docs), docs) for query, docs in golds.items())
+        scores = np.array([grade_of[doc] for grade_of, docs in by_query for doc in docs])
+    documents_in_order: list[DocumentLike] | None = None
+    if originals:
+        documents_in_order = [originals.get(query, {}).get(doc, doc) for query, docs in golds.items() for doc in docs]
+    only_relevant = not graded and (scores is None or bool((scores > 0).all()))
+    truth = Truth(
+        tuple(golds),
+        offsets,
+        docs_in_order,
+        grades,
+        keyless,
+        bad_scores or scores,
+        documents_in_order,
+        only_relevant,
+        notes=_numeric_note(name, queries, numeric or read.has_numeric_ids),
+    )
+    # The ids of a mapping are normalized last, when their grades are known to be numbers.
+    return truth.normalized_by(key) if graded else truth
+
+
+def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str, *, finite: bool = False) -> InMemoryRun:
+    """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`; queries may mix the two forms.
+
+    With `finite`, an infinite score is an error.
+    """
+    scored: dict[str, dict[Any, Any]] = {}
+    listed: dict[str, Sequence[str | None]] = {}
+    originals: list[Sequence[DocumentLike]] = []
+    numeric = False
+    for query, docs in _with_query_ids(queries, name):
+        if isinstance(docs, Mapping):
+            scored[query] = _by_id(docs, key, name, query, "scores")
+        else:
+            place = Place(name, query=query)
+            documents = list(_iterable(docs, place, _RUN_HINT))
+            numeric = numeric or _has_numeric_ids(documents, key)
+            listed[query] = key.of_retrieved(documents, place)
+            originals.append(documents)
+    read = _read_pairs(scored, PairRules("score", "Every document needs a score.", finite, _SEVERAL_RUNS), name)
+    parts: list[Batch] = []
+    if scored:
+        parts.append(ScoredMappings(list(read.docs), list(read.docs.values()), read.numbers, read.offsets))
+    if listed:
+        parts.append(RankedLists(list(listed), list(listed.values()), originals))
+    return InMemoryRun(name, tuple(parts), _numeric_note(name, queries, numeric or read.has_numeric_ids))
+
+
+def mapping_from_lists(lists: Sequence[Any], queries: Sequence[str], name: str) -> dict[str, Any]:
+    """A mapping from lists that are in the order of the queries."""
+    for at, docs in enumerate(lists):
+        if not is_list_like(docs):
+            hint = "Pass one list per query: [[doc, ...], [doc, ...]]."
+            if isinstance(docs, str | os.PathLike):
+                hint += " Several files are evaluated with evaluate_runs."
+            raise KaratError(f"{shown(docs)} is not a list of documents", place=Place(name, query=str(at)), hint=hint)
+    if len(lists) != len(queries):
+        what = f"the ground truth has {plural(len(queries), 'query')} and {name} has {plural(len(lists), 'list')}"
+        hint = "Lists are matched by position. Pass one list per query, an empty one if nothing was retrieved."
+        raise KaratError(what, hint=hint)
+    return dict(zip(queries, lists, strict=True))
+
+
+def grades_by_key(
+    keys: list[str | None], documents: Collection[DocumentLike], place: Place | str
+) -> dict[str | None, float] | None:
+    """The grades of a query's gold documents: their scores, or None if no document has a score.
+
+    If a document is listed twice, its larger score is used.
+    """
+    given = document_scores(documents, place)
+    missing = given.count(None)
+    if missing == len(given):
+        return None
+    if missing:
+        raise KaratError(
+            f"{missing} of {len(given)} gold documents {'has' if missing == 1 else 'have'} no score",
+            place=place,
+            hint="Give a score to all gold documents of a query, or to none.",
+        )
+    grades: dict[str | None, float] = {}
+    for key, score in zip(keys, given, strict=True):
+        try:
+            grade = float(score or 0.0)
+        except OverflowError:
+            grade = math.inf
+        if not 0 <= grade < math.inf:
+            raise KaratError(
+                f"a gold document has the score {grade:g}",
+                place=place,
+                hint="The score of a gold document is its grade: 0 or more.",
+            )
+        grades[key] = max(grade, grades.get(key, grade))
+    return grades
+
+
+def check_matched_by_id(key: Key, container: str, place: Place | str, *, gold: bool = False) -> None:
+    """Reject a `match` that needs more than ids, for documents that are given by their ids only."""
+    if _is_id(key):
+        return
+    corpus: list[MessagePart] = [" name their texts with ", Parameter("corpus"), ","] if key.field == "content" else []
+    other = " or pass documents with this field: {query: [doc, ...]}, or a results file."
+    hint: list[MessagePart] = ["Match by id or prefix,", *corpus, other]
+    if gold and key.field.startswith("meta."):
+        hint = [f"If it contains the id of a gold document, write {key.field}(gold=id). ", *hint]
+    elif gold:
+        hint += [" To grade them, set the score of each gold document."]
+    what = f"{container} contains only ids, so documents cannot be matched by {key.field}"
+    raise KaratError(what, place=place, hint=hint)
+
+
+def _is_id(key: Key) -> bool:
+    """Whether the key of a document follows from its id."""
+    return key.field == "id" or isinstance(key, TextOfId)
+
+
+def _with_query_ids(queries: Mapping[Any, Any], name: str) -> Iterable[tuple[str, Any]]:
+    """The id of each query as a text, with its documents."""
+    keys, documents = zip(*queries.items(), strict=True) if queries else ((), ())
+    ids = valid_ids(keys) or [_query_id(key, name) for key in keys]
+    if len(set(ids)) < len(ids):
+        twice = next(query for query, times in Counter(ids).items() if times > 1)
+        raise KaratError(f"query {twice} appears twice, once as text and once as a number", place=name)
+    return zip(ids, documents, strict=True)
+
+
+def _query_id(value: object, name: str) -> str:
+    try:
+        return id_text(value, "query")
+    except KaratError as error:
+        raise error.but(place=name) from None
+
+
+def _iterable(docs: object, place: Place, hint: str) -> Iterable[object]:
+    if type(docs) is list:
+        return docs
+    if not isinstance(docs, Iterable) or not is_list_like(docs):
+        raise KaratError(f"{shown(docs)} is not a list of documents", place=place, hint=hint)
+    if isinstance(docs, set | frozenset):
+        if hint == _RUN_HINT:
+            raise KaratError("a set has no order", place=place, hint=hint)
+        return sorted_set(docs)
+    return docs
+
+
+def _numeric_note(name: str, queries: Iterable[Any], documents: bool) -> tuple[Note, ...]:
+    """The note on ids that are numbers; `documents` says whether those of documents are."""
+    kinds: dict[IdKind, bool] = {"query": not all_text(queries), "document": documents}
+    return numeric_ids_note(name, *(kind for kind, are_numbers in kinds.items() if are_numbers))
+
+
+def _has_numeric_ids(documents: Sequence[object], key: Key) -> bool:
+    return key.field == "id" and not all_text(documents) and any(isinstance(each, Integral) for each in documents)
+
+
+def _by_id(
+    docs: Mapping[Any, Any], key: Key, name: str, query: str, numbers: Literal["grades", "scores"]
+) -> dict[Any, Any]:
+    """The numbers of documents that are known by their ids."""
+    if docs and not _is_id(key):
+        container, place = f"a mapping of documents to {numbers}", Place(name, query=query)
+        check_matched_by_id(key, container, place, gold=numbers == "grades")
+    # The methods of a subclass may do anything.
+    return docs if type(docs) is dict else dict(docs.items())
+
+
+class _ReadPairs(NamedTuple):
+    """The documents of each query with their numbers; and all numbers, from an offset for each query."""
+
+    docs: dict[str, dict[str, float]]
+    offsets: Ints
+    numbers: Floats
+    has_numeric_ids: bool
+
+
+def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
+    """The pairs in mappings. The mappings themselves are kept if their ids are texts, as they usually are."""
+    docs, has_numeric_ids = by_query, False
+    for query, given in by_query.items():
+        ids = valid_ids(given)
+        if ids is None:
+            return _checked_pairs(by_query, rules, name)
+        if isinstance(ids, list):
+            docs = docs if has_numeric_ids else {**by_query}
+            docs[query], has_numeric_ids = _with_ids(ids, given.values(), name, query), True
+    try:
+        offsets, numbers = _flat(docs)
+    except Exception:  # a text, or an object whose methods may raise anything
+        return _checked_pairs(by_query, rules, name)
+    if not np.isfinite(numbers).all():  # the definition finds out what may be infinite
+        return _checked_pairs(by_query, rules, name)
+    return _ReadPairs(docs, offsets, numbers, has_numeric_ids)
+
+
+def _checked_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
+    """The pairs in mappings, read one by one. The first one that is wrong is an error."""
+    rows = [(query, doc, number) for query, docs in by_query.items() for doc, number in docs.items()]
+
+    def place(row: int) -> Place:
+        query, doc, _ = rows[row]
+        return Place(name, query=query, field=f"document {doc if isinstance(doc, str) and doc else shown(doc)}")
+
+    pairs = checked_pairs(rows, rules, place)
+    ids, numbers = iter(pairs.docs), iter(pairs.numbers.tolist())
+    docs = {
+        query: _with_ids(list(islice(ids, len(given))), islice(numbers, len(given)), name, query)
+        for query, given in by_query.items()
+    }
+    return _ReadPairs(docs, *_flat(docs), "document" in pairs.numeric)
+
+
+def _with_ids(ids: Sequence[str], numbers: Iterable[Any], name: str, query: str) -> dict[str, Any]:
+    """The number of each document, by ids that were texts or numbers."""
+    by_id = dict(zip(ids, numbers, strict=True))
+    if len(by_id) < len(ids):
+        twice = next(doc for doc, times in Counter(ids).items() if times > 1)
+        what = f"document {twice} appears twice, once as text and once as a number"
+        raise KaratError(what, place=Place(name, query=query))
+    return by_id
+
+
+def _flat(by_query: dict[str, dict[str, float]]) -> tuple[Ints, Floats]:
+    """The offset of each query, and the numbers of all queries in one array."""
+    sizes = np.fromiter(map(len, by_query.values()), np.int64, len(by_query))
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    sizes.cumsum(out=offsets[1:])
+    numbers = np.empty(offsets[-1], np.float64)
+    for docs, start in zip(by_query.values(), (offsets[:-1] * numbers.itemsize).tolist(), strict=True):
+        struct.pack_into(f"{len(docs)}d", numbers.data, start, *docs.values())
+    return offsets, numbers

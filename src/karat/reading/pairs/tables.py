@@ -1,0 +1,256 @@
+"""Tables: sources with a row per query and document, such as TREC files, read in parts; their ground truth and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from karat.data.judged import Floats
+from karat.documents.key import Key
+from karat.errors import KaratError, Place
+from karat.reading.bytes.input_file import Block, InputFile, Progress
+from karat.reading.bytes.threads import in_threads
+from karat.reading.pairs.containers import Batch, ScoredRows, Truth
+from karat.reading.pairs.mappings import run_from_mapping, truth_from_mapping
+from karat.reading.pairs.numeric_ids import Note
+from karat.reading.pairs.pair_checks import PairColumns
+
+if TYPE_CHECKING:
+    from karat.reading.pairs.arrays import Column
+    from karat.reading.pairs.grouping import NumberedRows
+
+Number = Literal["grade", "score"]
+"""what the number of a row is: a grade in ground truth, a score in a run"""
+
+SMALL_FILE = 1 << 19  # bytes
+MOST_ROWS = 1 << 28  # of ground truth, or of a list, which are in memory together
+# More rows of a run, if they have to be sorted, are sorted through a temporary file: in memory, each takes 60 bytes.
+MOST_IN_MEMORY = 1 << 24
+
+
+class Columns(NamedTuple):
+    """Rows as columns: the query, the document and the number of each row. The queries may be run-end encoded."""
+
+    query: Column
+    doc: Column
+    number: Floats
+
+
+class PairTable(Protocol):
+    """A source with a row per pair of query and document. It can be read more than once."""
+
+    @property
+    def name(self) -> str:
+        """The name of the source in messages."""
+
+    @property
+    def number(self) -> Number:
+        """What the number of a row is."""
+
+    @property
+    def by_rank(self) -> bool:
+        """Whether the number of a row is minus its rank, because the source has no scores."""
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was guessed about the source, as sentences without a full stop."""
+
+    def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
+        """The rows in parts, each read when its function is called, so that threads can share the work.
+
+        With `whole_queries`, parts end where the query changes, so that the rows of a query, if they are next to each
+        other, are in one part.
+        """
+
+    def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
+        """The number of each document of each query, if the source is so small that loading Arrow would take longer.
+
+        None otherwise, and if a document is listed twice for a query: what that means depends on options.
+        """
+
+    def locate(self, query: str, doc: str) -> Place:
+        """The two places at which a document is listed for a query, for an error."""
+
+    def empty_error(self) -> KaratError:
+        """The error for a source without rows."""
+
+
+@dataclass(frozen=True)
+class ByQuery:
+    """The documents of each query, `{query: {doc: number}}` or `{query: [doc, ...]}`, and what was guessed."""
+
+    documents: Mapping[str, Any]
+    notes: tuple[Note, ...] = ()
+    finite: bool = False
+    """whether scores must be finite: in JSON, an infinite number is one that is beyond doubles"""
+
+
+@dataclass(frozen=True)
+class TableRun:
+    """A run in a table."""
+
+    table: PairTable
+    progress: Progress | None = None
+    of_name: tuple[str, ...] = ()
+    """what the name of the file got wrong, as sentences"""
+    _sorting: list[str] = field(default_factory=list, repr=False, compare=False)
+    """how the rows were sorted, as a sentence, once they were"""
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return (*self.of_name, *self.table.notes, *self._sorting)
+
+    def batches(self) -> Iterator[Callable[[], Batch]]:
+        """One batch per part of the table; the whole table if it is small."""
+        if small := self.table.small(self.progress):
+            yield from run_from_mapping(small, Key(), self.name).batches()
+        else:
+            yield from self.row_batches()
+
+    def row_batches(self) -> Iterator[Callable[[], ScoredRows]]:
+        """One batch per part of the table, with all rows in their order, however small it is."""
+        for part in self.table.parts(self.progress):
+            yield partial(_consecutive, self.table, part)
+
+    def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
+        """All rows, for a table whose rows are not grouped by query: in memory, or through a temporary file."""
+        from karat.reading.pairs.grouping import RowBuilder, as_batches
+        from karat.reading.pairs.temporary_rows import ROWS_AT_ONCE, TemporaryRows
+
+        builder, temporary = RowBuilder(), None
+        with ExitStack() as opened:
+            for part in _numbered_parts(self.table, self.progress):
+                builder.append(part)
+                if len(builder) > (ROWS_AT_ONCE if temporary else MOST_IN_MEMORY):
+                    temporary = temporary or opened.enter_context(TemporaryRows(self.name))
+                    temporary.append(builder.take())
+            rows = builder.take()
+            if temporary is None:
+                yield from as_batches(rows, self.table.locate)
+                return
+            temporary.append(rows)
+            self._sorting[:] = [temporary.note()]
+            yield from temporary.batches(rows.queries, self.table.locate)
+
+    def empty_error(self) -> KaratError:
+        """The error for a table without rows."""
+        return self.table.empty_error()
+
+    def without_progress(self) -> TableRun:
+        """The same run, to be read again without reporting progress."""
+        return replace(self, progress=None)
+
+
+def is_small_file(file: InputFile) -> bool:
+    """Whether plain Python reads a file in less time than it takes to load Arrow."""
+    return len(file.start(SMALL_FILE + 1)) <= SMALL_FILE
+
+
+def columns_of(pairs: PairColumns) -> Columns:
+    """Pairs as Arrow columns."""
+    from karat.reading.pairs.arrays import text_column
+
+    return Columns(text_column(pairs.queries), text_column(pairs.docs), pairs.numbers)
+
+
+def by_query(pairs: PairColumns) -> dict[str, dict[str, float]] | None:
+    """The number of each document of each query; None if a document is listed twice for a query."""
+    found: dict[str, dict[str, float]] = {}
+    for query, doc, number in zip(pairs.queries, pairs.docs, pairs.numbers.tolist(), strict=True):
+        of_query = found.setdefault(query, {})
+        if doc in of_query:
+            return None
+        of_query[doc] = number
+    return found
+
+
+def first_two_lines(file: InputFile, blocks: Iterable[Block], lines_in: Callable[[Block], Sequence[int]]) -> Place:
+    """The first two lines that `lines_in` finds in the blocks of a file, counted from 0: `run.trec:3 and 7`."""
+    lines: list[int] = []
+    for block in blocks:
+        found = lines_in(block)
+        before = file.lines_before(block.offset) if found else 0
+        lines += [before + line + 1 for line in found]
+        if len(lines) > 1:
+            return Place(file.name, line=(lines[0], lines[1]))
+    return Place(file.name)
+
+
+def both(first: Place, second: Place) -> Place:
+    """Two places as one, for an error about both.
+
+    >>> print(both(Place("run.jsonl", line=3), Place("run.jsonl", line=7)))
+    run.jsonl:3 and 7
+    """
+    if first.source == second.source and isinstance(first.line, int) and isinstance(second.line, int):
+        return first._replace(line=(first.line, second.line))
+    if first.source == second.source and isinstance(first.row, int) and isinstance(second.row, int):
+        return first._replace(row=(first.row, second.row))
+    return Place(f"{first} and {second}")
+
+
+def truth_from_table(table: PairTable, key: Key) -> Truth:
+    """The ground truth in a table."""
+    if small := table.small():
+        truth = truth_from_mapping(small, key, table.name)
+    else:
+        from karat.reading.pairs.grouping import as_table
+
+        truth = truth_from_rows(as_table(_read_all(table), table.locate)).normalized_by(key)
+    return replace(truth, notes=table.notes)
+
+
+def truth_from_rows(table: ScoredRows) -> Truth:
+    """The ground truth in rows that are grouped by query; a document that is judged twice is an error."""
+    from karat.reading.pairs.arrays import Texts
+    from karat.reading.pairs.hashing import repeats_among
+
+    truth = Truth(tuple(table.queries), table.offsets, Texts(table.docs), table.scores)
+    repeated = repeats_among(table, truth.row_index.possible_repeats())
+    if len(repeated):
+        segment = int(table.segments(repeated[:1])[0])
+        query, doc = table.queries[segment], truth.docs[int(repeated[0])]
+        raise KaratError(
+            f"document {doc} is judged twice for query {query}",
+            place=table.locate(query, doc),
+            hint="Keep one judgment per document.",
+        )
+    return truth
+
+
+def _consecutive(table: PairTable, part: Callable[[], Columns]) -> ScoredRows:
+    from karat.reading.pairs.grouping import group_consecutive
+
+    return group_consecutive(*part(), table.locate)
+
+
+def _read_all(table: PairTable) -> NumberedRows:
+    """All rows of a table of ground truth."""
+    from karat.reading.pairs.grouping import RowBuilder
+
+    builder = RowBuilder()
+    for part in _numbered_parts(table):
+        builder.append(part)
+        if len(builder) > MOST_ROWS:
+            what = f"the ground truth has more than {MOST_ROWS:,} rows, which are read into memory together"
+            raise KaratError(what, place=table.name, hint="Split it by query into several files.")
+    if not len(builder):
+        raise table.empty_error()
+    return builder.take()
+
+
+def _numbered_parts(table: PairTable, progress: Progress | None = None) -> Iterator[NumberedRows]:
+    return in_threads(partial(_numbered, part) for part in table.parts(progress, whole_queries=False))
+
+
+def _numbered(part: Callable[[], Columns]) -> NumberedRows:
+    from karat.reading.pairs.grouping import number_queries
+
+    return number_queries(*part())

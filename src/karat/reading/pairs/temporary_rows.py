@@ -1,0 +1,110 @@
+"""Group the rows of a run by query through a temporary file, if they are too many for the memory."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+
+from karat.errors import KaratError
+from karat.reading.pairs.arrays import concatenate, row_indices, to_numpy
+from karat.reading.pairs.containers import ScoredRows
+from karat.reading.pairs.grouping import Locate, NumberedRows, as_batches
+
+ROWS_AT_ONCE = 1 << 20
+_PARTITIONS = 64  # each is in memory as a whole: a million rows of a run of 64 million
+_RESERVE = 1 << 26  # bytes of the disk that are left free
+_SCHEMA = pa.schema([("query", pa.int32()), ("doc", pa.large_string()), ("score", pa.float64())])
+
+
+class TemporaryRows(AbstractContextManager["TemporaryRows"]):
+    """Rows of numbered queries in a temporary file; the partition of a query follows from its number.
+
+    The file has no name: the operating system removes it when it is closed, or when this process ends, however it ends.
+    """
+
+    def __init__(self, run: str) -> None:
+        self.count = self.size = 0
+        self._run = run
+        self._places: list[list[tuple[int, int]]] = [[] for _ in range(_PARTITIONS)]
+        with self._errors():
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def append(self, rows: NumberedRows) -> None:
+        """Append rows to their partitions. Within a partition, they keep their order."""
+        for start in range(0, len(rows.scores), ROWS_AT_ONCE):
+            stop = start + ROWS_AT_ONCE
+            numbers = rows.query_number[start:stop]
+            order = np.argsort((numbers % _PARTITIONS).astype(np.uint8), kind="stable")
+            docs = rows.docs.slice(start, ROWS_AT_ONCE).cast(pa.large_string()).take(row_indices(order))
+            columns = [
+                _array(pa.int32(), numbers[order]), docs, _array(pa.float64(), rows.scores[start:stop][order])
+            ]  # fmt: skip
+            batch = pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+            ends = np.cumsum(np.bincount(numbers % _PARTITIONS, minlength=_PARTITIONS)).tolist()
+            with self._errors():
+                self._require_space(batch.nbytes)
+                for partition, (first, end) in enumerate(zip([0, *ends], ends, strict=False)):
+                    if end > first:
+                        self._append_to(partition, batch.slice(first, end - first).serialize())
+            self.count += len(numbers)
+
+    def batches(self, queries: list[str], locate: Locate) -> Iterator[Callable[[], ScoredRows]]:
+        """Tables with one segment per query; `queries` are the names of the queries, by their numbers."""
+        for partition, places in enumerate(self._places):
+            parts: list[pa.RecordBatch] = []
+            with self._errors():
+                for place, size in places:
+                    self._file.seek(place)
+                    parts.append(ipc.read_record_batch(pa.py_buffer(self._file.read(size)), _SCHEMA))
+            if parts:
+                numbers, scores = (
+                    np.concatenate([to_numpy(part[column], kind) for part in parts])
+                    for column, kind in (("query", np.int32), ("score", np.float64))
+                )
+                docs = concatenate(part["doc"] for part in parts)
+                rows = NumberedRows(queries[partition::_PARTITIONS], numbers // _PARTITIONS, docs, scores)
+                yield from as_batches(rows, locate)
+
+    def note(self) -> str:
+        """What was done, as a sentence without a full stop."""
+        through = f"{self.count:,} rows were sorted through a temporary file of {_size(self.size)}"
+        return f"{self._run}: the run is not grouped by query; {through}"
+
+    def _append_to(self, partition: int, data: pa.Buffer) -> None:
+        self._places[partition].append((self.size, data.size))
+        self._file.write(data)
+        self.size += data.size
+
+    def _require_space(self, size: int) -> None:
+        if shutil.disk_usage(tempfile.gettempdir()).free < size + _RESERVE:
+            raise OSError("there is not enough space")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            what = (
+                "the run is not grouped by query, and too large to be sorted in memory; the temporary file for it"
+                f" cannot be used after {_size(self.size)}: {error.strerror or error}"
+            )
+            folder = tempfile.gettempdir() if tempfile.tempdir else "the temporary folder"
+            hint = f"Sort the run by query, or make space in {folder}, or set TMPDIR to another folder."
+            raise KaratError(what, place=self._run, hint=hint) from None
+
+
+def _array(kind: pa.DataType, values: np.ndarray) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

@@ -1,0 +1,1 @@
+"""Records with one object per question: results of RAG systems, answers, and spans."""

@@ -1,0 +1,89 @@
+"""Data frames in a JSON file, in the shape that pandas' `to_json` writes by default, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple, get_args
+
+from karat.errors import KaratError
+from karat.reading.columns.spellings import FieldRole, Role, is_spelling
+
+_MOST_COLUMNS = 200  # an object with more keys is a mapping
+
+
+class JsonFrame(NamedTuple):
+    """The rows of a data frame."""
+
+    records: list[dict[str, Any]]
+
+    def note(self, name: str) -> str:
+        """What was recognized, as a sentence."""
+        return f"{name}: the file is read as a data frame (in pandas, orient='columns')"
+
+
+def frame_in_json(value: object, name: str | None = None) -> JsonFrame | None:
+    """The data frame in a JSON value; None for all other values, among them lists of records.
+
+    A frame in which keys are names of columns could also map queries to documents, so the names must be known ones.
+    Other shapes that pandas can write are not read. They are an error if the `name` of the file is given.
+
+    >>> frame_in_json({"query": {"0": "q1"}, "doc": {"0": "d1"}, "grade": {"0": 2}}, "truth.json")
+    JsonFrame(records=[{'query': 'q1', 'doc': 'd1', 'grade': 2}])
+    """
+    if not isinstance(value, dict) or not value:
+        return None
+    if name is not None and (orient := _other_orient(value)):
+        what = f"this is a data frame, in a shape that is not read (in pandas, orient='{orient}')"
+        raise KaratError(what, place=name, hint='Write it with to_json(orient="records").')
+    columns = list(value.values())
+    if not (_are_alike(columns) and isinstance(columns[0], dict) and _are_known(value)):
+        return None
+    rows = zip_longest(*(column.values() for column in columns))
+    return JsonFrame([dict(zip(value, row, strict=True)) for row in rows])
+
+
+def _other_orient(value: dict[str, Any]) -> str | None:
+    """What pandas calls the shape of a frame that is not read; None for anything else."""
+    columns: Any = value.get("columns")
+    data: Any = value.get("data")
+    schema: Any = value.get("schema")
+    if _are(str, columns) and _are(list, data) and value.keys() <= {"columns", "index", "data"}:
+        return "split" if all(len(row) <= len(columns) for row in data) else None
+    if isinstance(schema, dict) and "fields" in schema and _are(dict, data):
+        return "table"
+    rows = list(value.values())
+    if not _are_alike(rows):
+        return None
+    if isinstance(rows[0], dict):
+        return "index" if _are_known(rows[0]) and not _are_known(value) else None
+    # Queries that are words may have lists of one length, too.
+    return "list" if _are_known(value) and 2 * sum(map(_is_field, value)) >= len(value) else None
+
+
+def _are(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+
+
+def _are_alike(values: Sequence[Any]) -> bool:
+    """Whether values are all objects with the same keys, or lists of one length. The end of the last may be cut off."""
+    first, last = values[0], values[-1]
+    if {*map(type, values)} == {dict}:
+        return all(each.keys() == first.keys() for each in values[:-1]) and last.keys() <= first.keys()
+    return {*map(type, values)} == {list} and {*map(len, values[:-1])} <= {len(first)} and len(last) <= len(first)
+
+
+def _are_known(names: Collection[str]) -> bool:
+    """Whether names include that of a query, and that of something about it."""
+    if len(names) > _MOST_COLUMNS:
+        return False
+    query = next((name for name in names if _is_query(name)), None)
+    return query is not None and any(_is_field(name) for name in names if name != query)
+
+
+def _is_query(name: str) -> bool:
+    return is_spelling(name, "query") or is_spelling(name, "record_query")
+
+
+def _is_field(name: str) -> bool:
+    return any(is_spelling(name, role) for role in (*get_args(Role), *get_args(FieldRole)))

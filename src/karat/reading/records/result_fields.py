@@ -1,0 +1,187 @@
+"""The fields of results: which of them to read, by karat's names, given names or the usual spellings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from numbers import Real
+from typing import Any, Literal
+
+from karat.documents.answer import as_gold_answers
+from karat.documents.ids import all_text
+from karat.errors import KaratError, MessagePart, Parameter, Place, nearest, shown
+from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
+from karat.reading.columns import ColumnRole, choose, missing_columns
+from karat.reading.columns.spellings import SPELLINGS, FieldRole, fitting_columns, is_spelling
+from karat.reading.records.attributes import field_names_of
+from karat.reading.records.records import Record, field_names
+
+Part = Literal["documents", "answers"]
+PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
+"""The parts of results that can be evaluated, and the two fields that each needs."""
+
+ROLES: dict[str, FieldRole] = {
+    "query": "record_query", "truth": "truth", "retrieved": "retrieved", "gold_answers": "gold_answers",
+    "answer": "answer",
+}  # fmt: skip
+"""The fields of results, and how they are usually named."""
+
+_ROLES = [ColumnRole(field, spelling, required=False) for field, spelling in ROLES.items()]
+_ELSEWHERE = {
+    "query": "If gold answers and predicted answers are in two files, use `karat answers`.",
+    "truth": "To evaluate only answers, the fields are gold_answers and answer.",
+}
+_EITHER = {*SPELLINGS["truth"][0]} & {*SPELLINGS["gold_answers"][0]}  # names of gold documents, and of gold answers
+_CHECKED = 1000  # values of a field that show what it contains
+_MAX_COMPARED = 1000  # names compared with a wrong one: an object keyed by document may have any number of keys
+
+
+@dataclass(frozen=True)
+class ResultFields:
+    """The name of each field in the records, the names of all their fields, and notes on names that were guessed."""
+
+    names: dict[str, str]
+    present: list[str]
+    notes: tuple[str, ...] = ()
+
+
+def names_by_field(names: Collection[str], given: Mapping[str, str] | None = None) -> dict[str, set[str]]:
+    """The names that each field of results may have here: the given one if it is there, otherwise the usual ones.
+
+    >>> names_by_field(["qid", "Ground-Truth", "score"])["truth"]
+    {'Ground-Truth'}
+    """
+    given = given or {}
+    present = {*names, *(name for name in given.values() if name.partition(".")[0] in names)}
+    usual = {field: {name for name in present if is_spelling(name, role)} for field, role in ROLES.items()}
+    return usual | {field: {given[field]} for field in ROLES if given.get(field) in present}
+
+
+def are_results(by_field: Mapping[str, set[str]]) -> bool:
+    """Whether records have both fields of a part: gold and retrieved documents, or gold answers and an answer."""
+    return any(by_field[gold] and by_field[found] - by_field[gold] for gold, found in PARTS.values())
+
+
+def fields_of_results(
+    records: Iterable[Record],
+    given: Mapping[str, str] | None,
+    parts: Collection[str],
+    place: Place | str,
+    needed_by_part: Mapping[Any, tuple[str, ...]] = PARTS,
+) -> ResultFields:
+    """The fields to read: given names, karat's own, and for what has neither, usual names if all of a part are found.
+
+    Which records have a field does not matter, as some may lack it. They are iterated over several times.
+    """
+    names = field_names(given)
+    present = list(dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, records)))))
+    texts = [name for name in present if isinstance(name, str)]
+    known = {field: field for field in ROLES if field in texts and field not in (given or {}).values()}
+    known |= {field: name for field, name in (given or {}).items() if field in ROLES}
+    fitting = {
+        field: fitting_columns(texts, role, {*known.values()}, partial(_contains, field, records))
+        for field, role in ROLES.items()
+        if field not in known
+    }
+    _settle_either(fitting, known)
+    choice = choose(
+        texts, _ROLES, known, place, "field", fits=lambda role, name: name in fitting[role.name], has=lambda _: True
+    )
+    for part, of_part in needed_by_part.items():
+        if part not in parts or any(field not in choice.columns for field in of_part):
+            choice = choice.without(of_part)
+    return ResultFields({**names, **choice.columns}, texts, choice.note(place))
+
+
+def _contains(field: str, records: Iterable[Record], name: str) -> bool:
+    """Whether the values of a field with a usual name are what it should contain."""
+    values = list(islice((value for each in records if (value := each.get(name)) is not None), _CHECKED))
+    if not values:
+        return False
+    if field == "query":
+        return all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
+    if field == "answer":
+        return all_text(values)
+    if field == "gold_answers":
+        return all(map(_is_answer_text if name in _EITHER else _is_gold_answer, values))
+    return all(map(_is_documents, values))
+
+
+def _is_documents(value: Any) -> bool:
+    """Whether this is a list of documents, or maps documents to numbers."""
+    if isinstance(value, Mapping):
+        return all(isinstance(number, Real) for number in value.values())
+    return isinstance(value, list | tuple)
+
+
+def _is_answer_text(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list | tuple) and all_text(value))
+
+
+def _is_gold_answer(value: Any) -> bool:
+    try:
+        as_gold_answers(value, "")
+    except KaratError:
+        return False
+    return True
+
+
+def _settle_either(fitting: dict[str, list[str]], known: Collection[str]) -> None:
+    """Decide whether names such as `ground_truth`, of lists of texts, are gold documents or gold answers.
+
+    They are the one that has no other name; otherwise, the one whose other field is there. If this does not decide,
+    they are neither.
+    """
+    either = {*fitting.get("truth", ())} & {*fitting.get("gold_answers", ())}
+    if not either:
+        return
+    only = {field: [name for name in fitting[field] if name not in either] for field in ("truth", "gold_answers")}
+    if any(only.values()):
+        wanted = {field for field in only if not only[field]}
+    else:
+        beside = {"truth": "retrieved", "gold_answers": "answer"}
+        wanted = {field for field, other in beside.items() if other in known or fitting.get(other)}
+    fitting |= {field: fitting[field] if wanted == {field} else only[field] for field in only}
+
+
+def missing_fields_error(
+    missing: Sequence[str], fields: ResultFields, example: Record, place: Place | str
+) -> KaratError:
+    """The error for fields that no line has: lists the fields that are present, and suggests some of them."""
+    if "query" in missing and _maps_queries_to_documents(example):
+        return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", place=place, hint=JSON_IS_READ)
+    names, texts = fields.names, fields.present
+    free = [*texts, *(f"{each}.{key}" for each in texts for key in field_names_of(example.get(each)))]
+    free = [each for each in free if each not in {names[field] for field in ROLES}][:_MAX_COMPARED]
+    renamed: dict[str, str] = {}
+    for field in missing:
+        if likely := _likely_names(field, names[field], free):
+            renamed[field] = likely[0]
+            free.remove(likely[0])
+    other = "If it has another name" if len(missing) == 1 else "If they have other names"
+    hint: list[MessagePart] = [f"{other}, use ", Parameter("fields", renamed or {missing[0]: "..."}), "."]
+    for field, instead, content in (("truth", "gold_answers", "answers"), ("gold_answers", "truth", "documents")):
+        if instead not in missing and instead not in texts and renamed.get(field) in _EITHER:
+            hint += [f" If {renamed[field]} contains gold {content}, use "]
+            hint += [Parameter("fields", {instead: renamed[field]}), "."]
+    hint += [f" {_ELSEWHERE.get(missing[0], '')}"]
+    wanted = [names[field] for field in missing]
+    if len(missing) == 1 and wanted[0] in texts:
+        return KaratError(f"the field {shown(wanted[0])} is null on every line", place=place, hint=hint)
+    return missing_columns(wanted, texts, place, "field", hint, names.values())
+
+
+def _maps_queries_to_documents(record: Record) -> bool:
+    """Whether this is `{query: {doc: grade}}` or `{query: [doc, ...]}`, as BEIR and ranx save them."""
+    return bool(record) and all(isinstance(each, Mapping | list) for each in record.values())
+
+
+def _likely_names(field: str, name: str, free: Sequence[str]) -> list[str]:
+    """The names that a field may have, the likeliest first."""
+    known = [
+        each for alias in SPELLINGS[ROLES[field]][0] for each in free if each.rpartition(".")[2].casefold() == alias
+    ]
+    # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
+    return [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]

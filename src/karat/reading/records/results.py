@@ -1,0 +1,307 @@
+"""Read the results of a RAG system: one record per query, with its ground truth, retrieved documents and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from karat.documents.ids import identifier, reject_lone_surrogates
+from karat.errors import KaratError, Parameter, Place, plural, shown
+from karat.reading.bytes.input_file import InputFile, is_file
+from karat.reading.bytes.part_files import check_files
+from karat.reading.columns.spellings import find_column, plain_name
+from karat.reading.pairs.objects import records_of
+from karat.reading.records.places import Places
+from karat.reading.records.record_files import records_reader
+from karat.reading.records.records import (
+    Record,
+    Reread,
+    field_names,
+    field_value,
+    records_from_list,
+    rename_hint,
+    without_collection,
+)
+from karat.reading.records.result_fields import (
+    PARTS,
+    ROLES,
+    Part,
+    ResultFields,
+    fields_of_results,
+    missing_fields_error,
+)
+from karat.reading.records.result_values import READERS, FieldReader
+
+__all__ = ["Results", "read_results"]
+
+Read = TypeVar("Read")
+
+_HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
+HINT_ON_ANSWERS = 'Each line is one object: {"query": "...", "retrieved": [...], "answer": "..."}.'
+"""for results whose answers or passages are labelled"""
+_QUESTIONS = {plain_name(name) for name in ("question", "question_text", "query_text")}
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The ground truth, run, gold answers and predicted answers of a results file, each by query.
+
+    The documents of a query are a list of texts, ids and mappings, or `{document: number}`: the number is a grade in
+    the ground truth and a score in the run. `queries` lists all queries in order; `name` is used in messages.
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    truth: dict[str, Any]
+    run: dict[str, Any]
+    gold_answers: dict[str, tuple[str, ...]]
+    answers: dict[str, str]
+    unscored: tuple[tuple[str, int, str], ...] = ()
+    """fields that are present but cannot be scored: a message, the number of queries that have them, and a hint"""
+    empty: tuple[str, ...] = ()
+    """queries whose record has no other field"""
+    notes: tuple[str, ...] = ()
+    """which fields were read from usual names that are not karat's"""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """the texts of questions, if they are in a field beside the query"""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts that can be evaluated: `documents`, `answers`, or both."""
+        present = {"documents": bool(self.truth and self.run), "answers": bool(self.gold_answers and self.answers)}
+        return tuple(part for part in PARTS if present[part])
+
+
+def read_results(
+    source: Any,
+    fields: Mapping[str, str] | None = None,
+    required: Collection[Part] = (),
+    optional: Collection[Part] = tuple(PARTS),
+    format: str | None = None,  # noqa: A002
+) -> Results:
+    """Read results from a file, as a path or open, or from a list of records.
+
+    `fields` maps karat's field names to yours: `{"retrieved": "response.source_nodes"}`; a dot reads a field of an
+    inner object. A query without ground truth is only in the run, and a query without retrieved
+    documents only in the ground truth. The parts in `required` must be present; those in `optional` are read if they
+    are. At least one part must be present. `format` is that of a file, if it is not to be detected.
+
+    >>> results = read_results([{"query": "q1", "truth": ["a", "b"], "docs": ["b", "c"]}], {"retrieved": "docs"})
+    >>> results.truth, results.run
+    ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
+    """
+    return read_records(
+        source, fields, format, lambda name, records: results_of(name, records, fields, required, optional)
+    )
+
+
+def read_records(
+    source: Any,
+    fields: Mapping[str, str] | None,
+    format: str | None,  # noqa: A002
+    read: Callable[[str, Iterable[tuple[Place, Record]]], Read],
+    hint: str = _HINT,
+) -> Read:
+    """What a function reads from the name of a source and its records, each with its place.
+
+    The function may iterate over the records several times: they are then read anew. `hint` says what records look
+    like, for errors.
+    """
+    field_names(fields)  # an invalid one is an error before anything is read
+    if is_file(source):
+        file = InputFile.of(source)
+        try:
+            return read(file.name, Reread(records_reader(file, format, hint)))
+        except KaratError:
+            check_files(file)
+            raise
+    listed = records_of(source, "the results")
+    if listed is None:
+        hint = "Pass a path, an open file, records in a list or from an iterator, or a data frame."
+        raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
+    kept = listed if isinstance(listed, Sequence) else list(listed)
+    given = (fields or {}).values()
+    return read("the results", Reread(lambda: records_from_list(kept, "the results", given)))
+
+
+@without_collection()
+def results_of(
+    name: str,
+    source: Iterable[tuple[Place, Record]],
+    given: Mapping[str, str] | None,
+    required: Collection[Part],
+    optional: Collection[Part],
+    *,
+    labelled: bool = False,
+) -> Results:
+    """The results in some records, each with its place.
+
+    If the answers are `labelled`, no part must be present, and only ground truth is of no use without the rest.
+    """
+    hint = HINT_ON_ANSWERS if labelled else _HINT
+    records, fields, found, without_query = _found_fields(name, source, given, {*required, *optional}, hint)
+    names, places = fields.names, found["query"]
+    there = {field for field in found if found[field]} | without_query
+    used = _fields_to_read(there, required, optional, labelled)
+    if missing := [field for field in ("query", *used) if field not in there]:
+        raise missing_fields_error(missing, fields, records[0][1], name)
+    read = {field: _read_field(field, found, names) for field in used if field in PARTS["documents"]}
+    unscored = list(_incomplete_parts(found, names, ("truth",) if labelled else tuple(READERS)))
+    try:
+        read |= {field: _read_field(field, found, names) for field in used if field in PARTS["answers"]}
+    except KaratError as error:
+        if "answers" in required or not read:
+            raise
+        unscored.append((f"answers not scored: {error.place}: {error.what}", len(found["answer"]), error.hint or ""))
+    truth, run, golds, answers = (read.get(field, {}) for field in READERS)
+    empty = [query for query in places if not any(query in found[field] for field in READERS)]
+    questions = _questions(records, fields, tuple(places))
+    return Results(
+        name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty), fields.notes, questions
+    )
+
+
+def _found_fields(
+    name: str,
+    source: Iterable[tuple[Place, Record]],
+    given: Mapping[str, str] | None,
+    parts: Collection[str],
+    hint: str,
+) -> tuple[list[tuple[Place, Record]], ResultFields, dict[str, dict[str, Any]], set[str]]:
+    """All records, the names of their fields, and their values as `_collect_fields` returns them."""
+    records: list[tuple[Place, Record]] = []
+    fault: KaratError | None = None
+    try:
+        records.extend(source)
+    except KaratError as error:
+        fault = error  # but an earlier record may be at fault too
+    fields = fields_of_results([record for _, record in records], given, parts, name)
+    found, without_query = _collect_fields(records, fields.names)
+    if fault:
+        raise fault
+    if not records:
+        raise KaratError("no results found", place=name, hint=hint)
+    return records, fields, found, without_query
+
+
+def question_name(fields: ResultFields, queries: Iterable[str]) -> str | None:
+    """The field with the texts of questions. Where queries are questions themselves, only a field named as one."""
+    name = find_column(fields.present, "query_text", {each.partition(".")[0] for each in fields.names.values()})
+    if name is None or plain_name(name) in _QUESTIONS:
+        return name
+    return None if any(len(query.split()) > 1 for query in queries) else name
+
+
+def question_text(record: Record, name: str | None) -> str | None:
+    """The text of a question, if a record has one."""
+    text = None if name is None else record.get(name)
+    return text if isinstance(text, str) and text.strip() else None
+
+
+def _questions(records: Iterable[tuple[Place, Record]], fields: ResultFields, queries: Sequence[str]) -> dict[str, str]:
+    """The texts of questions."""
+    name = question_name(fields, queries)
+    if name is None:
+        return {}
+    pairs = zip(queries, records, strict=True)  # each record has a query, and no query has two
+    return {query: text for query, (_, record) in pairs if (text := question_text(record, name)) is not None}
+
+
+def _collect_fields(
+    records: Iterable[tuple[Place, Record]], names: Mapping[str, str]
+) -> tuple[dict[str, dict[str, Any]], set[str]]:
+    """The values of each field by query (of `query`, its place), and the fields of records without a query.
+
+    If all are without one, the query probably has another name, and these fields have not.
+    """
+    found: dict[str, dict[str, Any]] = {field: {} for field in ROLES}
+    fields_without_query: set[str] = set()
+    for _, _, query, values in fields_by_query(records, names, found["query"]):
+        if query is None:
+            fields_without_query |= values.keys()
+        else:
+            for field, value in values.items():
+                found[field][query] = value
+    return found, fields_without_query
+
+
+def fields_by_query(
+    records: Iterable[tuple[Place, Record]], names: Mapping[str, str], places: Places[str]
+) -> Iterator[tuple[Place, Record, str | None, dict[str, Any]]]:
+    """The place of each record, the record, its query and the values of its fields; all have a query, or none has one.
+
+    `places` are those of the queries so far. If no record has a query, the field probably has another name: that is a
+    different error, for whoever reads all of them.
+    """
+    without_query, is_any = None, False
+    for place, record in records:
+        value = field_value(record, names["query"], place)
+        values = {}
+        if value is None:
+            without_query = without_query or place
+            values = _values(record, names, place)
+        if without_query and (is_any or value is not None):
+            what = f"the field {shown(names['query'])} is missing"
+            raise KaratError(what, place=without_query, hint="Every line needs a query.")
+        query = None
+        if value is not None:
+            query, is_any = _new_query(value, place, places), True
+            places[query] = place
+            values = _values(record, names, place)
+        yield place, record, query, values
+
+
+def _values(record: Record, names: Mapping[str, str], place: Place) -> dict[str, Any]:
+    values = {field: field_value(record, names[field], place) for field in READERS}
+    return {field: value for field, value in values.items() if value is not None}
+
+
+def _read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+    """A field of each query. Fields that are not evaluated are not read, so they cannot be wrong."""
+    reader = FieldReader(field, names[field])
+    read = {query: reader.read(value, found["query"][query]) for query, value in found[field].items()}
+    reader.check()
+    return read
+
+
+def _incomplete_parts(
+    found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str], scored: Collection[str]
+) -> Iterator[tuple[str, int, str]]:
+    """Fields that are to be scored, but cannot be because the other field of their part is missing."""
+    for one, other in PARTS.values():
+        for present, missing in ((one, other), (other, one)):
+            if present in scored and found[present] and not found[missing]:
+                queries = plural(len(found[present]), "query")
+                message = f"{names[present]} of {queries} not scored: no line has a field {names[missing]}"
+                hint = f"If the field has another name, use {rename_hint({missing: '...'})}"
+                yield message, len(found[present]), hint
+
+
+def _fields_to_read(
+    there: Collection[str], required: Collection[Part], optional: Collection[Part], labelled: bool
+) -> list[str]:
+    """The fields to read: those of required parts and of complete optional ones; if none, of the most complete part.
+
+    `there` are the fields that any record has. If the answers are labelled, no part must be read.
+    """
+    complete = [part for part in optional if all(field in there for field in PARTS[part])]
+    most_complete = max(PARTS, key=lambda part: sum(field in there for field in PARTS[part]))
+    parts = {*required, *complete} or (set() if labelled else {most_complete})
+    return [field for part in PARTS if part in parts for field in PARTS[part]]
+
+
+def _new_query(value: object, place: Place, places: Places[str]) -> str:
+    query = identifier(value, place)
+    reject_lone_surrogates([query], place)
+    if query in places:
+        raise KaratError(
+            [f"query {shown(query)} was already in ", places[query]],
+            place=place,
+            hint=[
+                "Keep one line per query, or use another field for the query: ",
+                Parameter("fields", {"query": "..."}),
+                ".",
+            ],
+        )
+    return query

@@ -1,0 +1,1 @@
+"""The texts of queries and of documents that are known by id only."""

@@ -1,0 +1,308 @@
+"""What each kind of chart looks like: Vega-Lite specifications of one view, without colours of their own.
+
+Colours are those of the configuration: the range `category` for systems, `ordinal` for ranks, and named styles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from karat.options import level_text
+from karat.report.plots.chart import Chart, Columns, Spec
+from karat.report.plots.style import DASHES, SHAPES
+
+PAIR_COLUMNS = ("query", "a", "b", "difference", "change", "place")
+"""the columns of charts of two systems"""
+_ROW = 15
+"""the height of a row with the name of a system"""
+_MANY = 300
+"""with more queries than this, bars become an area and points are small"""
+_NUMBER = ".3f"
+_SYSTEM: Spec = {"field": "system", "type": "nominal", "sort": None, "title": None}
+_GROUP: Spec = {
+    "field": "group",
+    "type": "nominal",
+    "sort": None,
+    "title": None,
+    "axis": {"ticks": False, "grid": True, "tickBand": "extent"},  # lines between groups, where no label stands
+}
+_DASHED = [4, 3]
+_FILLED = {"filled": True, "opacity": 1, "strokeWidth": 0}
+_DOT = {**_FILLED, "size": 34}
+
+
+def intervals(rows: Columns, level: float) -> Chart:
+    """A row per system: its mean, and a line for its confidence interval."""
+    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
+    same = {
+        "y": _rows_of_systems(rows),
+        "tooltip": _tooltip("system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER),
+    }
+    layers = [
+        _layer("rule", "interval", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
+        _layer("point", "mean", x={"field": "mean", **x}, **_DOT, **same),
+    ]
+    about = f"The mean of each system on {{measure}}, with its {level_text(level)} confidence interval."
+    columns = ("measure", "system", "mean", "low", "high")
+    view = {"height": {"step": _ROW}, "layer": layers}
+    scales = {"x": ("mean", "low", "high")}
+    return Chart("Means with their intervals", about, view, columns, rows, "measure", "measure", scales=scales)
+
+
+def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
+    """A row per system: its score, and a band from the lowest to the highest value that is possible."""
+    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
+    tooltip = _tooltip("system", "measure", value=_NUMBER, low=_NUMBER, high=_NUMBER, unjudged=",d")
+    same = {"y": _rows_of_systems(rows), "tooltip": tooltip}
+    layers = [
+        _layer("bar", "range", x={"field": "low", **x}, x2={"field": "high"}, height=7, **same),
+        _layer("point", "mean", x={"field": "value", **x}, **_DOT, **same),
+    ]
+    about = (
+        "{measure} of each system, with unjudged documents counted as not relevant, and answers that lack labels left"
+        " out; the band is the range that is possible if the unjudged documents that it retrieved, or these answers,"
+        " were judged."
+    )
+    columns = ("measure", "system", "value", "low", "high", "unjudged")
+    view = {"height": {"step": _ROW}, "layer": layers}
+    scales = {"x": ("value", "low", "high")}
+    return Chart(
+        "Range that missing judgments allow", about, view, columns, rows, "measure", scales=scales, names=names
+    )
+
+
+def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
+    """A bar per query, largest difference first, the mean, and how many queries are better and worse.
+
+    The bars of many queries are drawn as one area. On a page, a bar is selected anywhere above or below it.
+    """
+    axis = {"labels": False, "ticks": False, "grid": False, "domain": False}
+    # The bars of very few queries are not wider than those of a few; a page may show fewer queries than there are.
+    scale = {"nice": False, "domainMin": 0, **({} if rows is None else {"domainMax": max(queries, 8)})}
+    x = {"type": "quantitative", "title": "queries, largest difference first", "scale": scale, "axis": axis}
+    y = {"field": "difference", "type": "quantitative", "title": "difference in {measure}"}
+    tooltip = _tooltip("query", a=_NUMBER, b=_NUMBER, difference="+.3f")
+    layers = []
+    for change in ("better", "worse"):
+        if queries > _MANY:
+            layers.append(_layer("area", change, [_change(change)], x={"field": "place", **x}, y=y))
+        else:
+            bar = {"x": {"field": "left", **x}, "x2": {"field": "right"}, "y": y, "y2": {"datum": 0}}
+            layers.append(_layer("rect", change, [_change(change), *_edges(0.1)], **bar, tooltip=tooltip))
+    layers += [
+        _layer("rule", "zero", y={"datum": 0}),
+        _layer("rule", "guide", y={**y, "aggregate": "mean"}, strokeDash=_DASHED),
+        _count(
+            "datum.difference > 0", x={"value": "width"}, y={"value": 0}, align="right", baseline="top", dx=-2, dy=3
+        ),
+        _count(
+            "datum.difference < 0", x={"value": 0}, y={"value": "height"}, align="left", baseline="bottom", dx=4, dy=-3
+        ),
+        _count("datum.difference == 0", x={"field": "middle", **x}, y={"datum": 0}, baseline="top", dy=4),
+    ]
+    if rows is None:
+        column = {"x": {"field": "left", **x}, "x2": {"field": "right"}, "y": {"value": 0}, "y2": {"value": "height"}}
+        layers.append(_layer("rect", "selectable", _edges(0), **column, tooltip=tooltip, color="transparent"))
+    about = "How {b} differs from {a} on {measure}: a bar per query, largest difference first; dashed: their mean."
+    columns = PAIR_COLUMNS if rows is None else (*PAIR_COLUMNS, "pair")
+    view = {"height": 150, "layer": layers}
+    panels = None if rows is None else "pair"
+    layout: dict[str, Any] = {"panels": panels, "headings": True, "scales": {"y": ("difference",)}}
+    return Chart("Difference of each query", about, view, columns, rows, panel_names=panel_names, **layout)
+
+
+def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
+    """A point per query: its value in one system against that in the other; on the diagonal, both are equal."""
+    x = {"field": "a", "type": "quantitative", "title": "{measure} of {a}"}
+    y = {"field": "b", "type": "quantitative", "title": "{measure} of {b}"}
+    look = {"fillOpacity": 0.35, "size": 9} if queries > _MANY else {"fillOpacity": 0.75, "size": 24}
+    ends = [{"op": op, "field": field, "as": f"{op}_{field}"} for op in ("min", "max") for field in ("a", "b")]
+    diagonal = [
+        {"aggregate": ends},
+        {"calculate": "min(0, datum.min_a, datum.min_b)", "as": "low"},
+        {"calculate": "max(datum.max_a, datum.max_b)", "as": "high"},
+    ]
+    line = {"x": {**x, "field": "low"}, "y": {**y, "field": "low"}, "x2": {"field": "high"}, "y2": {"field": "high"}}
+    layers = [_layer("rule", "guide", diagonal, strokeDash=_DASHED, **line)]
+    tooltip = _tooltip("query", a=_NUMBER, b=_NUMBER)
+    for change, shape in (("same", "circle"), ("better", "triangle-up"), ("worse", "triangle-down")):
+        layers.append(
+            _layer("point", change, [_change(change)], x=x, y=y, tooltip=tooltip, shape=shape, **_FILLED, **look)
+        )
+    about = "A point per query: {measure} of {a} and of {b}. On the dashed line, both are equal."
+    columns = ("query", "a", "b", "change") if rows is None else (*PAIR_COLUMNS, "pair")
+    view = {"height": 265, "layer": layers}
+    scales = {"x": ("a", "b"), "y": ("a", "b")}
+    layout: dict[str, Any] = {"panels": None if rows is None else "pair", "scales": scales, "across": 2}
+    layout["is_square"] = True
+    return Chart("{b} against {a}", about, view, columns, rows, panel_names=panel_names, **layout)
+
+
+def cutoffs(rows: Columns) -> Chart:
+    """A line per system: a measure at each cut-off."""
+    values = [1, 3, 10, 30, 100, 300, 1000]
+    axis = {"values": values, "format": "d", "tickCount": len(values)}
+    scale = {"type": "log", "nice": False}
+    x = {"field": "k", "type": "quantitative", "title": "cut-off k", "scale": scale, "axis": axis}
+    y = {"field": "value", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]}}
+    view = _lines(x, y, rows, _tooltip("system", "measure", "k", value=_NUMBER))
+    columns = ("measure", "system", "k", "value", "emphasized")
+    about = f"nDCG, recall and precision at each cut-off k.{_on_others(rows)}"
+    layout: dict[str, Any] = {
+        "panels": "measure",
+        "headings": True,
+        "scales": {"x": ("k",), "y": ("value",)},
+        "across": 3,
+    }
+    return Chart("Scores by cut-off", about, view, columns, rows, **layout)
+
+
+def precision_recall(rows: Columns) -> Chart:
+    """A line per system: interpolated precision at levels of recall."""
+    x = {"field": "recall", "type": "quantitative", "title": "recall"}
+    y = {"field": "precision", "type": "quantitative", "title": "interpolated precision", "scale": {"domain": [0, 1]}}
+    view = _lines(x, y, rows, _tooltip("system", "recall", precision=_NUMBER))
+    about = f"The highest precision at any rank with at least this recall, averaged over queries.{_on_others(rows)}"
+    columns = ("system", "recall", "precision", "emphasized")
+    scales = {"x": ("recall",), "y": ("precision",)}
+    return Chart("Precision and recall", about, view, columns, rows, scales=scales)
+
+
+def first(rows: Columns) -> Chart:
+    """A bar per system: the share of queries whose first relevant document is at these ranks."""
+    legend = {"orient": "top", "symbolSize": 60, "columns": 6 if _longest(rows["system"]) < 10 else 3}
+    colour = {"field": "rank", "type": "ordinal", "sort": None, "title": None, "legend": legend}
+    x = {"field": "queries", "type": "quantitative", "stack": "normalize", "title": "queries", "axis": {"format": "%"}}
+    order = {"field": "place", "type": "quantitative"}
+    tooltip = _tooltip("system", "rank", "queries")
+    bar = _layer("bar", "rank", y=_rows_of_systems(rows), x=x, color=colour, order=order, tooltip=tooltip)
+    about = (
+        "The share of queries whose first relevant document is at these ranks; none: no relevant document retrieved."
+    )
+    view = {"height": {"step": _ROW}, "layer": [bar]}
+    return Chart("Rank of the first relevant document", about, view, ("system", "rank", "queries", "place"), rows)
+
+
+def slices(rows: Columns, level: float, left_out: int, names: Mapping[str, str]) -> Chart:
+    """A row per group and system: its mean, and a line for its confidence interval; some systems may be left out."""
+    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
+    y = _GROUP
+    offset = {"field": "system", "type": "nominal", "sort": None}
+    tooltip = _tooltip("group", "queries", "system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER)
+    color, _, shape = _looks(rows["system"], rows["group"])
+    same = {"y": y, "yOffset": offset, "tooltip": tooltip, "color": color}
+    layers = [
+        _layer("rule", "line", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
+        _layer("point", "dot", x={"field": "mean", **x}, shape=shape, **_DOT, **same),
+    ]
+    about = (
+        f"{{measure}} of each group of queries (and their number), with its {level_text(level)} confidence interval."
+    )
+    if left_out:
+        about += f" The best systems are shown, and {left_out:,} others are not."
+    columns = ("slice", "measure", "group", "queries", "system", "mean", "low", "high")
+    view = {"height": {"step": 9, "for": "offset"}, "layer": layers}
+    scales = {"x": ("mean", "low", "high")}
+    return Chart("Scores by group", about, view, columns, rows, "measure", "slice", scales=scales, names=names)
+
+
+def group_differences(rows: Columns, levels: Sequence[float], panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
+    """A row per group of queries: the difference of two systems, and a line for its confidence interval."""
+    x = {"type": "quantitative", "title": "difference in {measure}", "scale": {"padding": 6}}
+    y = _GROUP
+    same = {"y": y, "tooltip": _tooltip("group", difference="+.3f", low="+.3f", high="+.3f")}
+    layers = [
+        _layer("rule", "interval", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
+        _layer("point", "mean", x={"field": "difference", **x}, **_DOT, **same),
+        _layer("rule", "zero", x={"datum": 0}),
+    ]
+    percent = " to ".join(dict.fromkeys(level_text(level, 4) for level in (*levels[:1], *levels[-1:])))
+    about = "How {b} differs from {a} on {measure}, in each group of queries (and their number)" + (
+        f", with its {percent} confidence interval if it has one." if levels else "."
+    )
+    view = {"height": {"step": _ROW}, "layer": layers}
+    columns = ("pair", "group", "difference", "low", "high")
+    layout: dict[str, Any] = {"panels": "pair", "headings": True, "scales": {"x": ("difference", "low", "high")}}
+    return Chart("Difference by group", about, view, columns, rows, panel_names=panel_names, **layout)
+
+
+def _lines(x: Spec, y: Spec, rows: Columns, tooltip: list[Spec]) -> Spec:
+    """A line with points per emphasized system, over thin lines of the others."""
+    emphasized, others = [{"filter": "datum.emphasized"}], [{"filter": "!datum.emphasized"}]
+    names = [name for name, has in zip(rows["system"], rows["emphasized"], strict=True) if has]
+    color, dash, shape = _looks(names)
+    layers = [
+        _layer("line", "other", others, x=x, y=y, detail={"field": "system", "type": "nominal"}, strokeWidth=0.6),
+        _layer("line", "line", emphasized, x=x, y=y, color=color, strokeDash=dash, strokeWidth=1.5),
+        _layer("point", "dot", emphasized, x=x, y=y, color=color, shape=shape, tooltip=tooltip, **_DOT),
+    ]
+    return {"height": 130, "layer": layers}
+
+
+def _looks(systems: Sequence[str], axis: Sequence[str] = ()) -> tuple[Spec, Spec, Spec]:
+    """The colour, the dashes and the shape of each system; the legend shows its colour and shape."""
+    names = list(dict.fromkeys(systems))
+    # As many columns as fit into the width that the labels of the vertical axis leave.
+    columns = max(1, (50 - min(_longest(axis), 18)) // (4 + min(_longest(names), 22)))
+    symbol = {"symbolSize": 40, "symbolDash": [1, 0], "symbolStrokeWidth": 0}
+    legend = {"legend": {"orient": "bottom", "columns": columns, **symbol}}
+    color = {**_SYSTEM, **legend, "scale": {"domain": names}}
+    dash = {**_SYSTEM, **legend, "scale": {"domain": names, "range": list(DASHES)}}
+    return color, dash, {**_SYSTEM, **legend, "scale": {"domain": names, "range": list(SHAPES)}}
+
+
+def _longest(texts: Sequence[str]) -> int:
+    return max(map(len, texts), default=0)
+
+
+def _rows_of_systems(rows: Columns) -> Spec:
+    """A row per system, also for those without a value."""
+    names = list(dict.fromkeys(rows["system"]))
+    return {**_SYSTEM, "scale": {"domain": names}, "axis": {"domain": False, "ticks": False, "grid": False}}
+
+
+def _edges(gap: float) -> list[Spec]:
+    """The left and the right edge of the bar of a query."""
+    places = {"left": gap, "right": 1 - gap}
+    return [{"calculate": f"datum.place + {at}", "as": name} for name, at in places.items()]
+
+
+def _change(change: str) -> Spec:
+    return {"filter": f"datum.change == '{change}'"}
+
+
+def _count(test: str, **properties: object) -> Spec:
+    """How many queries are better, worse or the same, and the middle of their places."""
+    counted = [{"op": "count", "as": "queries"}, {"op": "mean", "field": "place", "as": "middle"}]
+    transform = [
+        {"filter": test},
+        {"aggregate": counted, "groupby": ["change"]},
+        {"calculate": "format(datum.queries, ',d') + ' ' + datum.change", "as": "text"},
+    ]
+    return _layer("text", "count", transform, text={"field": "text", "type": "nominal"}, **properties)
+
+
+def _on_others(rows: Columns) -> str:
+    """What is said about the systems without a colour of their own, if there are any."""
+    others = len({name for name, has in zip(rows["system"], rows["emphasized"], strict=True) if not has})
+    return f" The other {others:,} systems are the thin lines." if others else ""
+
+
+def _layer(mark: str, style: str, transform: list[Any] | None = None, /, **properties: Any) -> Spec:
+    """A layer: channels, which are mappings or the tooltip, and properties of its mark."""
+    channels = {name: value for name, value in properties.items() if isinstance(value, dict) or name == "tooltip"}
+    of_mark = {name: value for name, value in properties.items() if name not in channels}
+    # Vega-Lite would put the titles of axes, which contain names, into an expression that describes each mark.
+    layer = {"mark": {"type": mark, "style": style, "aria": False, **of_mark}, "encoding": channels}
+    return layer if transform is None else {"transform": transform, **layer}
+
+
+def _tooltip(*names: str, **formats: str) -> list[Spec]:
+    """The fields that are shown while the pointer is over a mark: as they are, or as numbers of this format."""
+    titles = {"a": "A", "b": "B"}
+    numbers = [
+        {"field": name, "type": "quantitative", "format": form, "title": titles.get(name, name)}
+        for name, form in formats.items()
+    ]
+    return [*({"field": name, "type": "nominal"} for name in names), *numbers]
