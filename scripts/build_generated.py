@@ -40,7 +40,7 @@ from typing import Any
 from up_to_date import main
 
 HERE = Path(__file__).resolve().parent
-DEMO = HERE.parent / "src" / "karat" / "demo"
+DEMO = HERE.parent / "src" / "karat" / "cli" / "demo_data"
 SYSTEM = "generated"
 SUPPORT = {"f": "full", "p": "partial", "-": "none", "!": None}
 NOT_LABELLED = "?"

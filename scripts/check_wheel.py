@@ -72,8 +72,8 @@ def check_installation(folder: Path, environment: Path, version: str) -> None:
     expect(run(folder, karat, "--version") == f"karat {version}\n", "karat --version shows another version")
     printed = run(folder, karat, "demo")
     expect("bm25-rm3 is significantly better than bm25" in printed, "the demo is not complete")
-    expect("pip install 'karat[report]'" in printed, "the demo does not say how to get its report")
-    data = Path(place.split()[0]).parent / "demo"
+    expect('pip install "karat-eval[report]"' in printed, "the demo does not say how to get its report")
+    data = Path(place.split()[0]).parent / "cli" / "demo_data"
     scores = run(folder, python, "-m", "karat", "evaluate", data / "truth.qrels", data / "runs/bm25.trec", "-m", "AP")
     expect("bm25" in scores, f"karat evaluate printed {scores}")
     run(folder, python, "-m", "pip", "check")

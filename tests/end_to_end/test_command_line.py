@@ -31,6 +31,7 @@ import pytest
 
 import karat
 from karat import Scores, SystemScores
+from karat.errors.installing import pip_install
 from tests.end_to_end.in_process import Done, plain_environment, run_here
 
 KARAT = Path(sys.executable).with_name("karat")
@@ -762,7 +763,7 @@ def test_the_demo_ranks_its_three_systems_and_says_how_to_get_their_report(folde
     before = sorted(folder.iterdir())
     with patch("karat.report.writing.find_spec", return_value=None):
         text = good(folder, "demo")
-    assert text.endswith("which are not installed. Run pip install 'karat[report]'.\n")
+    assert text.endswith(f"which are not installed. Run {pip_install('report')}.\n")
     assert sorted(folder.iterdir()) == before
     table = text[text.index("\nrun ") :]
     header, *rows = [line for line in cells(table, "table") if line[0] in ("run", "overlap", "bm25", "bm25-rm3")][:4]

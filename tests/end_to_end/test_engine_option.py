@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from karat.errors.installing import pip_install
 from tests.end_to_end.in_process import run_here
 
 
@@ -65,5 +66,5 @@ def test_without_pyspark_the_error_says_how_to_install_it(folder: Path, monkeypa
     done = run_here(folder, "evaluate", "qrels", "run", "--engine", "spark")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("karat: Spark cannot be used: ")
-    assert done.stderr.endswith("Run: pip install 'karat[spark]'\n")
+    assert done.stderr.endswith(f"Run: {pip_install('spark')}\n")
     assert done.stderr.count("\n") == 1

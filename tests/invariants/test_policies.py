@@ -62,7 +62,7 @@ MAY_IMPORT = {
     "pooled": "errors evaluation matching measures reading scores",
     "grounding.judges": "errors grounding options output reading reading.bytes",
     "components": "data documents errors evaluation grounding grounding.judges matching measures output reading scores",
-    "integrations": "components",
+    "integrations": "components errors",
     "engines": "data documents errors evaluation matching options output reading reading.bytes"
     " reading.columns registry scores",
     "cli": "analysis comparison comparison.gate engines errors evaluation grounding grounding.judges matching"

@@ -36,6 +36,7 @@ import karat.integrations.haystack
 from karat import Document
 from karat.components.preprocessors import DocumentCleaner
 from karat.errors import KaratError
+from karat.errors.installing import pip_install
 
 Spec = dict[str, Any]
 """The fields of a document, or the parameters of a component."""
@@ -515,4 +516,4 @@ def test_without_haystack_the_error_says_what_to_install() -> None:
     code = "import sys; sys.modules['haystack'] = None; import karat.integrations.haystack"
     failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert failed.returncode == 1
-    assert failed.stderr.splitlines()[-1] == 'ImportError: Haystack is not installed: pip install "karat[haystack]"'
+    assert failed.stderr.splitlines()[-1] == f"ImportError: Haystack is not installed: {pip_install('haystack')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from karat import KaratError, Scores, compare, evaluate, evaluate_results, evaluate_runs
 from karat.cli import demo_data as demo
+from karat.errors.installing import pip_install
 from karat.report import Provenance, compared, report_content
 from karat.report.rendering import render_page
 
@@ -373,7 +375,7 @@ def test_a_report_that_cannot_be_written_is_an_error_before_any_work(
     path.write_text("old")
     monkeypatch.setattr("karat.report.writing.find_spec", lambda name: None if name == "jinja2" else True)
     with pytest.raises(
-        KaratError, match=r"a report needs jinja2, which is not installed. Run pip install 'karat\[report"
+        KaratError, match=re.escape(f"a report needs jinja2, which is not installed. Run {pip_install('report')}")
     ):
         scores.report(path)
     assert path.read_text() == "old"

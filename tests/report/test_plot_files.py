@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from karat.cli import demo_data as demo
+from karat.errors.installing import pip_install
 from karat.options import PlotKind
 from karat.report.plots.kinds import KINDS
 from tests.end_to_end.in_process import printed, refused, run_here
@@ -135,4 +136,4 @@ def test_an_old_plot_stays_whole_if_the_new_one_fails(tmp_path: Path) -> None:
 def test_a_missing_extra_is_an_error_before_any_work_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
     message = refused(run_here(tmp_path, "evaluate", "no such file", BM25, "--plot", "plot.svg"))
-    assert 'plots need altair and vl-convert. pip install "karat[report]"' in message
+    assert f"plots need altair and vl-convert. {pip_install('report')}" in message

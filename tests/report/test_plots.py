@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ import vl_convert
 from karat import Comparison, KaratError, Scores, SystemScores, compare, evaluate_runs, parse
 from karat.analysis.other_measures import other_measures
 from karat.cli import demo_data as demo
+from karat.errors.installing import pip_install
 from karat.report.plots.kinds import KINDS
 from karat.report.plots.page import charts_for_page
 
@@ -173,7 +175,7 @@ def test_a_missing_extra_is_an_error_that_says_what_to_install(
     systems: SystemScores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "altair", None)
-    with pytest.raises(KaratError, match=r'plots need altair and vl-convert. pip install "karat\[report\]"'):
+    with pytest.raises(KaratError, match=re.escape(f"plots need altair and vl-convert. {pip_install('report')}")):
         systems.plot()
 
 

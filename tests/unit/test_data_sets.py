@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from ir_datasets.formats import BaseQrels, BaseScoredDocs, GenericScoredDoc
 
 from karat import KaratError, convert, evaluate
 from karat.cli import program
+from karat.errors.installing import pip_install
 
 RUN = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d3": 1.0}}
 
@@ -66,7 +68,7 @@ def test_a_data_set_without_the_package_is_an_error_that_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(KaratError, match=r'need the package ir_datasets\. pip install "karat\[ir-datasets\]"'):
+    with pytest.raises(KaratError, match=re.escape(f"need the package ir_datasets. {pip_install('ir-datasets')}")):
         evaluate("ir_datasets:karat/test", RUN, "RR")
 
 

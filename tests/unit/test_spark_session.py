@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
 
 from karat import KaratError
 from karat.engines.spark.session import check_installed
+from karat.errors.installing import pip_install
 
 
 @pytest.mark.parametrize("missing", ["pandas", "pyspark"])
@@ -15,5 +17,5 @@ def test_without_pyspark_or_pandas_an_error_says_how_to_install_them(
     monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(KaratError, match=r"^Spark cannot be used: .*\. Run: pip install 'karat\[spark\]'$"):
+    with pytest.raises(KaratError, match=rf"^Spark cannot be used: .*\. Run: {re.escape(pip_install('spark'))}$"):
         check_installed()

@@ -199,7 +199,7 @@ class Comparison(ComparisonExports, Reportable):
         bins: int | Sequence[float] | None = None,
         queries: Mapping[str, str] | None = None,
     ) -> alt.LayerChart | alt.ConcatChart:
-        """An altair chart that fits a column of a paper (extra `karat[report]`).
+        """An altair chart that fits a column of a paper (extra `karat-eval[report]`).
 
         The kinds are those of `Scores.plot`. `differences` and `scatter` show each system that was compared with a
         baseline, or those that `system` and `baseline` name.

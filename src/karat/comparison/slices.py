@@ -104,7 +104,7 @@ class ComparisonSlices(ComparisonExports):
         system: str | None = None,
         baseline: str | None = None,
     ) -> alt.LayerChart | alt.ConcatChart:
-        """An altair chart that fits a column of a paper (extra `karat[report]`).
+        """An altair chart that fits a column of a paper (extra `karat-eval[report]`).
 
         `differences` shows the difference in each group, for each system that was compared with a baseline, or those
         that `system` and `baseline` name. `slices` shows the mean of each system in each group. `measure` is the first

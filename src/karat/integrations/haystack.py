@@ -16,6 +16,7 @@ from karat.components import evaluators
 from karat.components.component import declared_outputs
 from karat.components.evaluators.document_map import Convention
 from karat.components.serialization import SerializableComponent
+from karat.errors.installing import pip_install
 
 try:
     from haystack import Document, component, default_from_dict
@@ -24,7 +25,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "haystack":
         raise
-    raise ImportError('Haystack is not installed: pip install "karat[haystack]"', name="haystack") from None
+    raise ImportError(f"Haystack is not installed: {pip_install('haystack')}", name="haystack") from None
 
 with contextlib.suppress(ImportError):  # older releases of Haystack load components from any module
     from haystack.core.serialization_security import allow_deserialization_module

@@ -24,6 +24,7 @@ import numpy as np
 
 from karat.data.judged import Ints
 from karat.errors import KaratError
+from karat.errors.installing import pip_install
 from karat.output.progress import progress_bar
 
 # How many ranges are compared for each range of the length of the text: in about as much time as `best_windows` takes.
@@ -49,7 +50,7 @@ def rapidfuzz() -> Rapidfuzz:
         from rapidfuzz import fuzz, process
         from rapidfuzz.distance import LCSseq
     except ModuleNotFoundError:
-        raise KaratError("fuzzy matching needs rapidfuzz", hint='pip install "karat[chunks]"') from None
+        raise KaratError("fuzzy matching needs rapidfuzz", hint=pip_install("chunks")) from None
     return Rapidfuzz(
         fuzz.ratio, fuzz.partial_ratio, LCSseq.similarity, process.extractOne, fuzz.partial_ratio_alignment
     )

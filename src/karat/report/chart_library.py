@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from karat.errors import KaratError
+from karat.errors.installing import pip_install
 from karat.output.files import write_chunks
 
 _PACKAGE = "vl-convert-python"
@@ -24,7 +25,7 @@ def chart_library() -> str:
     try:
         import vl_convert
     except ImportError:
-        raise KaratError("a report with charts needs vl-convert-python", hint="pip install 'karat[report]'") from None
+        raise KaratError("a report with charts needs vl-convert-python", hint=pip_install("report")) from None
     folder = _cache_folder()
     name = f"vega-{version(_PACKAGE)}-{hashlib.sha256(_SNIPPET.encode()).hexdigest()[:16]}.js"
     cached = None if folder is None else _read(folder / name)

@@ -14,6 +14,7 @@ from typing import Any
 from karat.comparison.sentences import p_text
 from karat.comparison.tables import letter
 from karat.errors import KaratError, plural, printable, size_text
+from karat.errors.installing import pip_install
 from karat.report.chart_library import chart_library
 from karat.scores.summary import cell_text, nonzero_text
 
@@ -60,7 +61,7 @@ def _environment() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise KaratError("a report needs jinja2", hint="pip install 'karat[report]'") from None
+        raise KaratError("a report needs jinja2", hint=pip_install("report")) from None
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_PAGE),
         autoescape=True,

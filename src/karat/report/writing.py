@@ -11,6 +11,7 @@ from typing import Any
 
 from karat.errors import KaratError, enumeration
 from karat.errors.arguments import check_text
+from karat.errors.installing import pip_install
 from karat.output.files import check_writable, write_text
 from karat.report.content import report_content
 from karat.report.provenance import Provenance
@@ -44,5 +45,5 @@ def check_report(path: str | os.PathLike[str]) -> None:
     if missing:
         verb = "is" if len(missing) == 1 else "are"
         what = f"a report needs {enumeration(missing, 'and')}, which {verb} not installed"
-        raise KaratError(what, hint="Run pip install 'karat[report]'.")
+        raise KaratError(what, hint=f"Run {pip_install('report')}.")
     check_writable(path)

@@ -188,7 +188,7 @@ class Exports(Tabular, Reportable):
         level: float = 0.95,
         names: Names = "canonical",
     ) -> alt.LayerChart | alt.ConcatChart:
-        """An altair chart that fits a column of a paper (extra `karat[report]`).
+        """An altair chart that fits a column of a paper (extra `karat-eval[report]`).
 
         `kind` is `intervals`, `differences`, `scatter`, `cutoffs`, `precision-recall`, `first`, `bounds` or `slices`.
         `measure` is the first one by default; `intervals` shows all. `differences` and `scatter` compare each system,

@@ -24,7 +24,7 @@ class Reportable:
         title: str = "",
         level: float | None = None,
     ) -> Path:
-        """Write a report: one HTML page with the table, charts, and every query (extra `karat[report]`).
+        """Write a report: one HTML page with the table, charts, and every query (extra `karat-eval[report]`).
 
         `queries` and `corpus` are the texts of queries and documents that are known by id: a file, a mapping, or a data
         frame. `by` groups the queries, as in `Scores.slices`. `level` is the confidence level of the intervals, 0.95 by

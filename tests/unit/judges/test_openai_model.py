@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError
+from karat.errors.installing import pip_install
 from karat.grounding.judges.model import language_model
 from karat.grounding.judges.openai_model import OpenAIModel, _Protocol
 from karat.grounding.judges.requests import (
@@ -376,7 +378,7 @@ def test_an_address_without_a_protocol_is_refused(base_url: str) -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(KaratError, match=r'needs the openai package\. pip install "karat\[llm\]"'):
+    with pytest.raises(KaratError, match=re.escape(f"needs the openai package. {pip_install('llm')}")):
         language_model("tester")
 
 

@@ -59,7 +59,7 @@ class LLMEvaluator(SerializableComponent):
     `inputs` are the names and types of the lists that `run` takes, and `outputs` the keys of the JSON object that the
     model replies with. Each question is one request, whose last message is a JSON object of its inputs.
 
-    `model` is the name of a model on a server that speaks the OpenAI chat protocol (extra `karat[llm]`), by default
+    `model` is the name of a model on a server that speaks the OpenAI chat protocol (extra `llm`), by default
     gpt-5-mini; `base_url` is its address if it is not OpenAI's, and `api_key_env` the environment variable with the
     key, or None if it needs none. Instead, `chat_generator` can be a chat generator of Haystack, or a function that
     takes messages and returns a text; it limits the length of its replies itself. At most `concurrency` requests are

@@ -22,8 +22,8 @@ _ENVIRONMENT = {"type": "env_var", "env_vars": list(_VARIABLES), "strict": False
 class SASEvaluator(SerializableComponent):
     """Semantic answer similarity, the cosine of a bi-encoder or the score of a cross-encoder: the measure `SAS`.
 
-    `model` is the name of a sentence-transformers model on the Hugging Face hub, or its folder (extra `karat[sas]`); or
-    `wordllama` for static embeddings, which need neither torch nor a download (extra `karat[static]`). `device` is
+    `model` is the name of a sentence-transformers model on the Hugging Face hub, or its folder (extra `sas`); or
+    `wordllama` for static embeddings, which need neither torch nor a download (extra `static`). `device` is
     `cuda`, `mps`, `cpu`, ...; by default the best available one. `token` is for private models; by default it is read
     from HF_API_TOKEN or HF_TOKEN. Code that comes with a model is never run.
 

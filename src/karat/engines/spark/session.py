@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from karat.engines.spark.shipping import failure
 from karat.errors import KaratError, Parameter, shown
+from karat.errors.installing import pip_install
 from karat.output.progress import ShowProgress, progress_bar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_INSTALL = "Run: pip install 'karat[spark]'"
 _SECONDS = 0.2  # between two looks at the progress
 
 
@@ -61,10 +61,12 @@ def check_installed() -> None:
             import pandas  # noqa: F401  # pyspark needs it on the driver
             import pyspark.sql
         except ImportError as error:
-            raise KaratError(f"Spark cannot be used: {error}", hint=_INSTALL) from None
+            raise KaratError(f"Spark cannot be used: {error}", hint=f"Run: {pip_install('spark')}") from None
     version = pyspark.__version__
     if int(version.split(".")[0]) < 4:
-        raise KaratError(f"pyspark {version} is too old: karat needs pyspark 4 or newer", hint=_INSTALL)
+        raise KaratError(
+            f"pyspark {version} is too old: karat needs pyspark 4 or newer", hint=f"Run: {pip_install('spark')}"
+        )
 
 
 @contextmanager

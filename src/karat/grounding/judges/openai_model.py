@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from karat.errors import KaratError, Parameter
+from karat.errors.installing import pip_install
 from karat.grounding.judges.requests import (
     AskAgainError,
     CallError,
@@ -51,7 +52,7 @@ class OpenAIModel:
         try:
             import openai
         except ImportError:
-            raise KaratError("a model by its name needs the openai package", hint='pip install "karat[llm]"') from None
+            raise KaratError("a model by its name needs the openai package", hint=pip_install("llm")) from None
         if base_url is not None and not re.match(r"https?://[^/]", str(base_url)):
             hint = "It begins with http:// or https://."
             raise KaratError([Parameter("base_url", base_url), " is not an address"], hint=hint)

@@ -15,6 +15,7 @@ import numpy as np
 
 from karat.data.judged import Floats
 from karat.errors import KaratError, require, shown
+from karat.errors.installing import pip_install
 from karat.measures.answers.similarity import STATIC
 
 TextPairs = Sequence[tuple[str, str]]
@@ -22,7 +23,6 @@ TextPairs = Sequence[tuple[str, str]]
 
 _TOKENS = 65_536  # added up at a time
 _TIMEOUT = 10  # seconds
-_STATIC_INSTEAD = f'Or use model="{STATIC}", which needs no download (pip install "karat[static]").'
 _WIDTH = 200  # of a model name in a message
 
 
@@ -74,7 +74,7 @@ def _static() -> Model:
     except ModuleNotFoundError as error:
         if error.name != STATIC:
             raise
-        raise KaratError(f'model="{STATIC}" needs wordllama', hint='pip install "karat[static]"') from None
+        raise KaratError(f'model="{STATIC}" needs wordllama', hint=pip_install("static")) from None
     # Without cache_dir, its loader looks for the tokenizer in a folder that does not exist, and then downloads it.
     inside = Path(wordllama.__file__).parent
     model = wordllama.WordLlama.load(cache_dir=inside, disable_download=True)
@@ -108,6 +108,10 @@ def _mean(vectors: Floats, tokens: Any) -> Floats:
     return total / max(len(tokens), 1)
 
 
+def _static_instead() -> str:
+    return f'Or use model="{STATIC}", which needs no download ({pip_install("static")}).'
+
+
 @lru_cache(maxsize=2)
 def _sentence_transformer(name: str, device: str | None, token: str | None) -> Model:
     try:
@@ -118,7 +122,7 @@ def _sentence_transformer(name: str, device: str | None, token: str | None) -> M
             raise
         raise KaratError(
             f"the model {shown(name, _WIDTH)} needs sentence-transformers",
-            hint=f'Install it (pip install "karat[sas]"). {_STATIC_INSTEAD}',
+            hint=f"Install it ({pip_install('sas')}). {_static_instead()}",
         ) from None
 
     def load(local: bool) -> Model:
@@ -162,14 +166,14 @@ def _check_hub(name: str, token: str | None) -> None:
     except HFValidationError:
         raise KaratError(f"no such folder: {shown(name)}", hint=f"Name a model, or {local_folder}.") from None
     except RepositoryNotFoundError:
-        hint = f"Check its spelling, set HF_TOKEN if it is private, or {local_folder}. {_STATIC_INSTEAD}"
+        hint = f"Check its spelling, set HF_TOKEN if it is private, or {local_folder}. {_static_instead()}"
         raise KaratError(f"the Hugging Face hub has no model {shown(name, _WIDTH)}", hint=hint) from None
     except Exception as error:  # of whichever HTTP library the hub's client uses
         raise KaratError(
             f"the model {shown(name, _WIDTH)} is not on this machine and cannot be downloaded"
             f" ({str(error).partition(chr(10))[0].strip()[:100] or type(error).__name__})",
             hint=f"Download it on a machine with network access (hf download {name}), or {local_folder}."
-            f" {_STATIC_INSTEAD}",
+            f" {_static_instead()}",
         ) from None
 
 

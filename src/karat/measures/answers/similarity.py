@@ -33,8 +33,8 @@ def SAS(answers: Answers, *, model: ModelName = DEFAULT_MODEL) -> Floats:
     """Semantic answer similarity: how close the predicted answer is to the gold one in meaning, according to a model.
 
     A model knows that a car is an automobile, but often not that "not safe" is the opposite of "safe". The default
-    model is a bi-encoder of 1 GB and needs karat[sas]; model=wordllama needs karat[static], but neither a download nor
-    a GPU.
+    model is a bi-encoder of 1 GB and needs the extra sas; model=wordllama needs the extra static, but neither a
+    download nor a GPU.
 
     >>> truth, predictions = {"q": "the car is new"}, {"q": "a new automobile"}
     >>> round(evaluate_answers(truth, predictions, "SAS(model=wordllama)")["SAS(model=wordllama)"], 2)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from karat.errors import KaratError, did_you_mean, enumeration, plural, shown
+from karat.errors.installing import pip_install
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs.tables import Number
 
@@ -57,7 +58,7 @@ def _load(text: str, kind: Kind) -> Any:
     try:
         import ir_datasets
     except ImportError:
-        hint = 'pip install "karat[ir-datasets]"'
+        hint = pip_install("ir-datasets")
         raise KaratError("data sets by name need the package ir_datasets", place=text, hint=hint) from None
     name = text.removeprefix(_PREFIX)
     try:

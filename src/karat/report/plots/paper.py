@@ -12,6 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from karat.errors import KaratError, printable
+from karat.errors.installing import pip_install
 from karat.output.widths import shared_widths
 from karat.report.plots.chart import DATA, Chart, Spec
 from karat.report.plots.labels import fitted, label, labels, text_width
@@ -53,7 +54,7 @@ def paper_chart(chart: Chart) -> alt.LayerChart | alt.ConcatChart:
 
 def missing_extra() -> KaratError:
     """The error if the libraries of plots are not installed."""
-    return KaratError("plots need altair and vl-convert", hint='pip install "karat[report]"')
+    return KaratError("plots need altair and vl-convert", hint=pip_install("report"))
 
 
 def paper_spec(chart: Chart) -> Spec:
