@@ -37,21 +37,23 @@ def loaded_run(path: Path) -> Means:
 
 
 def karat_run(path: Path) -> Callable[[], Means]:
-    sources = importlib.import_module("karat.reading.pairs")
+    from karat.reading.pairs.any_source import read_run, read_truth
+
     importlib.import_module("orjson")
-    truth = sources.read_truth({"q": {"d": 1}})
+    truth = read_truth({"q": {"d": 1}})
 
     def read() -> Means:
-        run = sources.read_run(str(path), truth)
+        run: Any = read_run(str(path), truth)
         return {"pairs": sum(len(batch().scores) for batch in run.batches())}
 
     return read
 
 
 def read_answers(gold: Any, predicted: Any) -> Means:
-    answers = importlib.import_module("karat.reading.records.answers")
-    golds = answers.read_gold_answers(gold)
-    return {"answers": len(golds) + len(answers.read_predicted_answers(predicted, golds))}
+    from karat.reading.records.answers import read_gold_answers, read_predicted_answers
+
+    golds = read_gold_answers(gold)
+    return {"answers": len(golds.by_query) + len(read_predicted_answers(predicted, golds.by_query).by_query)}
 
 
 def records(path: Path) -> list[Any]:
