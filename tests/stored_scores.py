@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from karat import Scores
 from karat.reading.bytes.part_files import DESCRIPTION
 from karat.scores import StoredScores
+from karat.scores.combining import Totals
 from karat.scores.stored_scores import digest_column
-from karat.scores.totals import Totals
 
 
 def store(scores: Scores, folder: Path, parts: int = 3) -> StoredScores:

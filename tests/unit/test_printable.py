@@ -14,7 +14,7 @@ from karat.analysis.query_groups import QueryColumn
 from karat.comparison.gate.gate import gate
 from karat.comparison.gate.rules import Rule
 from karat.output.printable import BySystem, Printable, rendered
-from karat.scores.shown_scores import ShownScores
+from karat.scores.summary import ShownScores
 
 TRUTH = {f"q{at}": {"a": 1, "b": 0} for at in range(6)}
 RUNS = {

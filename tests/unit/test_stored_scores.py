@@ -23,8 +23,8 @@ from karat.comparison.gate.gate import gate
 from karat.comparison.gate.rules import Rule
 from karat.reading.bytes.part_files import DESCRIPTION
 from karat.scores import StoredScores
+from karat.scores.combining import Totals
 from karat.scores.stored_scores import ShownStoredScores
-from karat.scores.totals import Totals
 from karat.testing import assert_scores
 from tests.stored_scores import store
 

@@ -211,7 +211,7 @@ def _checked(
     from karat.matching.matchers import matcher_of
     from karat.reading.bytes.input_file import InputFile
     from karat.reading.contents.contents import is_saved_scores
-    from karat.scores.directions import with_lower_is_better
+    from karat.scores.columns import with_lower_is_better
 
     rel = settings.options["rel"]
     rules = merge_rules(

@@ -14,9 +14,8 @@ from karat.output.files import write_text
 from karat.output.printable import BySystem, Printable, rendered
 from karat.output.tables import DIGITS
 from karat.scores import Scores
-from karat.scores.names import with_names
-from karat.scores.shown_scores import ShownScores
-from karat.scores.summary import check_digits
+from karat.scores.columns import with_names
+from karat.scores.summary import ShownScores, check_digits
 
 _FORMAT_OF_SUFFIX = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",

@@ -27,7 +27,7 @@ from karat.reading.pairs.beir import is_data_set, qrels_of_split
 from karat.reading.pairs.data_sets import named_data_set
 from karat.reading.pairs.run_files import name_of_file, run_names
 from karat.scores import Finding, Scores
-from karat.scores.directions import with_lower_is_better
+from karat.scores.columns import with_lower_is_better
 from karat.scores.finding import hint_about_documents
 from karat.scores.loading import read_scores
 

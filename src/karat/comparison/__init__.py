@@ -11,7 +11,7 @@ from karat.options import Correction, Family, Test
 from karat.reading.bytes.file_objects import FileSource
 from karat.registry.selection import Measures
 from karat.scores import Scores, StoredScores
-from karat.scores.directions import with_lower_is_better
+from karat.scores.columns import with_lower_is_better
 from karat.scores.loading import as_scores
 from karat.scores.system_scores import check_systems
 from karat.stats import RESAMPLES, SEED

@@ -13,8 +13,7 @@ from karat.errors import KaratError, Parameter, Place, did_you_mean, first_few, 
 from karat.registry import Measure
 from karat.registry.selection import Measures
 from karat.scores import Scores
-from karat.scores.directions import with_same_directions
-from karat.scores.names import listed_columns
+from karat.scores.columns import listed_columns, with_same_directions
 from karat.scores.system_scores import check_systems
 
 # The square of a larger value overflows to infinity.

@@ -21,7 +21,7 @@ from karat.errors import first_few, plural
 from karat.options import Test
 from karat.registry.selection import Measures
 from karat.scores import Scores, SystemScores
-from karat.scores.directions import unknown_directions
+from karat.scores.columns import unknown_directions
 from karat.scores.intervals import CombinedValue, Interval, intervals
 from karat.stats import Criterion, corrected
 

@@ -18,7 +18,7 @@ from karat.output.files import write_text
 from karat.output.tables import DIGITS, Table
 from karat.registry import Measure
 from karat.scores import Scores
-from karat.scores.reportable import Reportable
+from karat.scores.exports import Reportable
 from karat.scores.summary import check_digits
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from karat.errors import KaratError, Message, Parameter, plural, require
 from karat.measures import meanings
 from karat.registry import Measure
 from karat.scores import Scores
-from karat.scores.names import all_measures
+from karat.scores.columns import all_measures
 
 # With more systems, each is compared with the first one only: a test of each pair would take minutes.
 _MOST_IN_PAIRS = 10

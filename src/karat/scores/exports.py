@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,8 +22,7 @@ from karat.output.files import json_text, write_text, write_whole
 from karat.output.printable import Tabular, check_delimiter
 from karat.output.tables import DIGITS, Table
 from karat.reading.bytes.part_files import METADATA
-from karat.scores.names import all_measures, with_names
-from karat.scores.reportable import Reportable
+from karat.scores.columns import all_measures, with_names
 
 if TYPE_CHECKING:
     import altair as alt
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from karat.report.subject import Reported
     from karat.scores.scores import Scores
-
-"""where an Arrow table or a Parquet file has what is known about the scores besides their values"""
 
 
 @dataclass(frozen=True)
@@ -114,6 +112,36 @@ def query_rows(systems: Mapping[str, Scores], *, named: bool) -> Rows:
         for name in all_measures(systems)
     }
     return Rows({**({"run": runs} if named else {}), "query": queries}, columns)
+
+
+class Reportable:
+    """The scores of one system or of several, or a comparison."""
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        queries: Any = None,
+        corpus: Any = None,
+        by: Any = None,
+        title: str = "",
+        level: float | None = None,
+    ) -> Path:
+        """Write a report: one HTML page with the table, charts, and every query (extra `karat-eval[report]`).
+
+        `queries` and `corpus` are the texts of queries and documents that are known by id: a file, a mapping, or a data
+        frame. `by` groups the queries, as in `Scores.slices`. `level` is the confidence level of the intervals, 0.95 by
+        default; that of a comparison is chosen when systems are compared. The scores of several systems are compared
+        with each other, or with those of the first one if there are more than ten; to choose, write the report of a
+        comparison.
+        """
+        from karat.analysis.query_groups import named_groups
+        from karat.report import check_report, write_report
+        from karat.report.subject import subject_of
+
+        check_report(path)
+        reported = subject_of(cast("Reported", self), level)
+        return write_report(reported, path, queries=queries, corpus=corpus, by=named_groups(by), title=title)
 
 
 class Exports(Tabular, Reportable):
@@ -207,12 +235,12 @@ class Exports(Tabular, Reportable):
     def _arrow(self, names: Names = "canonical") -> pa.Table:
         """An Arrow table with a row per query, and with all else that is saved in its metadata."""
         systems = self._named(names).items()
-        about = {name: {"measures": list(each.measures), **saved_about(each)} for name, each in systems}
+        about = {name: {"measures": list(scores.measures), **saved_about(scores)} for name, scores in systems}
         return self._rows(names).arrow({"runs": about})
 
     def _named(self, names: Names) -> dict[str, Scores]:
         """The scores of each system, with the names of measures to export."""
-        return {name: with_names(each, names) for name, each in self._by_system().items()}
+        return {name: with_names(scores, names) for name, scores in self._by_system().items()}
 
 
 def document(scores: Scores) -> dict[str, Any]:
@@ -233,11 +261,10 @@ def saved_about(scores: Scores) -> dict[str, Any]:
     if lower := sorted(scores.lower_is_better.intersection(scores.measures)):
         about["lower_is_better"] = lower
     if scores.label_bounds:
-        about["bounds"] = {name: each.to_saved() for name, each in scores.label_bounds.items()}
-    if scores.sample_variances:
-        about["judge"] = {
-            name: each.to_dict(scores.queries, scores.values[name]) for name, each in scores.sample_variances.items()
-        }
+        about["bounds"] = {name: bounds.to_saved() for name, bounds in scores.label_bounds.items()}
+    if variances := scores.sample_variances:
+        queries, values = scores.queries, scores.values
+        about["judge"] = {name: variance.to_dict(queries, values[name]) for name, variance in variances.items()}
     fingerprint = scores.fingerprint
     return about if fingerprint is None else {**about, "fingerprint": fingerprint.to_dict(scores.queries)}
 

@@ -110,10 +110,10 @@ class CombinedValue:
         values = self._values
         with np.errstate(over="ignore", invalid="ignore"):  # values that are too large to square have no range
             mean, variance = float(values.mean()), float(values.var(ddof=1))
-        found = bounded_interval(len(values), mean, variance, self._bounds, level)
-        if found is None and len(values) > MAX_RESAMPLED:
-            found = abc_interval_of_mean(values, level)
-        return None if found is None else self._combined(found)
+        interval = bounded_interval(len(values), mean, variance, self._bounds, level)
+        if interval is None and len(values) > MAX_RESAMPLED:
+            interval = abc_interval_of_mean(values, level)
+        return None if interval is None else self._combined(interval)
 
     def _combined(self, interval: Interval) -> Interval:
         low, high = (after_mean(end, combination(self.measure), len(self._values)) for end in interval)
@@ -122,36 +122,33 @@ class CombinedValue:
 
 def intervals(statistics: Sequence[Statistic], level: float, resamples: int, seed: int) -> list[Interval | None]:
     """The confidence interval of each statistic; None if the values do not tell how much it varies."""
-    same_rows: dict[bytes, list[int]] = {}
-    for at, statistic in enumerate(statistics):
-        same_rows.setdefault(statistic.rows.tobytes(), []).append(at)
-    found: list[Interval | None] = [None] * len(statistics)
+    results: list[Interval | None] = [None] * len(statistics)
+    same_rows: dict[bytes, list[int]] = {}  # the statistics to resample, by the queries that count
+    resampled: list[int] = []
     done = 0
     with progress_bar("intervals") as progress:
 
-        def show(part: float, total: int) -> None:
-            """Show how much of the resampling of the statistics over the same queries is done."""
+        def show(share: float) -> None:
+            """Show how many intervals are done, and the share of those that are resampled together."""
             if progress is not None:
-                progress(done + len(resampled) * part / total, len(statistics))
+                progress(done + len(resampled) * share, len(statistics))
 
-        for places in same_rows.values():
-            rows = statistics[places[0]].rows
-            resampled: list[int] = []
-            for at in places:
-                if statistics[at].has_interval:
-                    found[at] = statistics[at].limit(level)
-                    if found[at] is None:
-                        resampled.append(at)
-                        continue
-                done += 1
-                show(0, 1)
-            if resampled:
-                columns = {id(column): column for at in resampled for column in statistics[at].columns}
-                values = np.column_stack([column[rows] for column in columns.values()])
-                drawn = bootstrap_means(values, resamples, seed, lambda part, total: show(part, 2 * total))
-                means = dict(zip(columns, drawn.T, strict=True))
-                for count, at in enumerate(resampled):
-                    found[at] = statistics[at].interval([means[id(column)] for column in statistics[at].columns], level)
-                    show(len(resampled) + count, 2 * len(resampled))
+        for at, statistic in enumerate(statistics):
+            if statistic.has_interval:
+                results[at] = statistic.limit(level)
+                if results[at] is None:
+                    same_rows.setdefault(statistic.rows.tobytes(), []).append(at)
+                    continue
+            done += 1
+            show(0)
+        for resampled in same_rows.values():
+            rows = statistics[resampled[0]].rows
+            columns = {id(column): column for at in resampled for column in statistics[at].columns}
+            values = np.column_stack([column[rows] for column in columns.values()])
+            drawn = bootstrap_means(values, resamples, seed, lambda part, total: show(part / total / 2))
+            means = dict(zip(columns, drawn.T, strict=True))
+            for count, at in enumerate(resampled):
+                results[at] = statistics[at].interval([means[id(column)] for column in statistics[at].columns], level)
+                show((1 + count / len(resampled)) / 2)
             done += len(resampled)
-    return found
+    return results

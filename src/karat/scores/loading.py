@@ -23,7 +23,7 @@ from karat.reading.bytes.json_start import json_or_jsonl
 from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, arrow_format
 from karat.reading.bytes.names import ArrowFormat, format_of_name, is_arrow, without_suffixes
 from karat.reading.bytes.part_files import METADATA
-from karat.scores.directions import with_lower_is_better
+from karat.scores.columns import with_lower_is_better
 from karat.scores.finding import perhaps_documents
 from karat.scores.score_folder import is_folder, read_folder
 from karat.scores.score_table import ScoreTable, column_values, query_column
@@ -52,11 +52,11 @@ def load_systems(source: FileSource, lower_is_better: Iterable[str] = ()) -> dic
     return {name or PurePath(without_suffixes(file.name)).name: scores for name, scores in systems.items()}
 
 
-def as_scores(given: Any) -> Any:
+def as_scores(source: Any) -> Any:
     """Scores, whether they are in memory, stored in a folder, or in a file; anything else unchanged."""
-    if isinstance(given, StoredScores):
-        return given.load()
-    return load_scores(given) if isinstance(given, str | os.PathLike) or is_file_object(given) else given
+    if isinstance(source, StoredScores):
+        return source.load()
+    return load_scores(source) if isinstance(source, str | os.PathLike) or is_file_object(source) else source
 
 
 def read_scores(file: InputFile) -> dict[str, Scores]:
@@ -104,7 +104,7 @@ def _from_table(file: InputFile, format: ArrowFormat) -> dict[str, Scores]:  # n
 def _from_json(file: InputFile) -> dict[str, Scores]:
     data = decode_json(file.read_all(), file.name, _HINT, constants=True)
     if isinstance(data, dict) and isinstance(data.get("runs"), dict) and data["runs"]:
-        return {name: _from_document(each, name, file.name) for name, each in data["runs"].items()}
+        return {name: _from_document(scores, name, file.name) for name, scores in data["runs"].items()}
     if isinstance(data, dict) and "queries" in data and "means" in data:
         name = data.get("name", "")
         require(isinstance(name, str), f"the name is {shown(name)}, which is not text", place=file.name)

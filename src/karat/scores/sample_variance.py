@@ -30,7 +30,7 @@ class SampleVariance:
     @classmethod
     def of(cls, values: Sequence[Floats]) -> SampleVariance:
         """The variance of each query, from the values of two samples or more; NaN is not a value."""
-        first = reduce(lambda found, column: np.where(np.isnan(found), column, found), values)
+        first = reduce(lambda known, column: np.where(np.isnan(known), column, known), values)
         # Values that differ only by rounding are the same, and have no variance.
         columns = [differences(column, first) for column in values]
         counts = np.sum([~np.isnan(column) for column in values], axis=0)

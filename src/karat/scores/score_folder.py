@@ -36,13 +36,13 @@ def read_folder(path: str) -> dict[str, Scores]:
     """The scores in a folder, by the name of their system; the queries are in the order of their ids."""
     place = InputFile(path).name  # without credentials
     about = _description(path, place)
-    found = part_files(local_path(path))
-    if found is None:
+    files = part_files(local_path(path))
+    if files is None:
         raise KaratError("the Parquet files of this folder are missing", place=place, hint=_AGAIN)
     fingerprint, measures = about.get("fingerprint"), about["measures"]
     kinds: dict[str, str] = {} if fingerprint is None else fingerprint["truths"]
     names = dict.fromkeys([QUERY, *measures, *kinds.values()])
-    parts = [_columns_of_part(InputFile(file), names, measures) for file in found[1]]
+    parts = [_columns_of_part(InputFile(file), names, measures) for file in files[1]]
     columns = {name: _joined([part[name] for part in parts]) for name in names}
     queries = columns[QUERY]
     if len(queries) != about["queries"]:

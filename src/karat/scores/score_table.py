@@ -29,6 +29,7 @@ _NULLS = ("", "nan", "na", "n/a", "null", "none")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _LARGEST = 1e300  # the sum of larger values may be infinite
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+_SAVE_AGAIN = "Save the scores again."
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class ScoreTable:
             for at, name in enumerate(self._texts(run)):
                 rows.setdefault(name, []).append(at)
         else:
-            require(len(rows) == 1, "the column run is missing", "Save the scores again.", place=self.place)
+            require(len(rows) == 1, "the column run is missing", _SAVE_AGAIN, place=self.place)
             rows = {name: list(range(len(queries))) for name in rows}
         require(rows, "this file has no rows", place=self.place)
         values = {name: self._numbers(name) for name in self.columns if name not in (query, run)}
@@ -61,71 +62,71 @@ class ScoreTable:
     def _system(
         self, name: str, queries: Sequence[str], rows: Sequence[int], values: Mapping[str, Floats | None]
     ) -> Scores:
-        """The scores of one system, from its rows."""
+        """The scores of one system, from its rows, and from what is saved about it."""
         about = self.about.get(name, {})
         findings = _findings(about.get("findings", ()), self.place)
-        columns = {measure: column for measure, column in values.items() if column is not None}
-        if self.saved_measures:
-            for measure in about.get("measures", ()):
-                hint = "Save the scores again."
-                require(
-                    measure in columns, f"column {shown(measure)} is missing, or not numbers", hint, place=self.place
-                )
-            columns = {measure: columns[measure] for measure in about.get("measures", columns)}
-        elif ignored := [column for column in values if column not in columns]:
-            without_numbers = [column for column in ignored if not _INDEX.fullmatch(column)]
-            message = f"columns without numbers are ignored: {', '.join(without_numbers)}"
-            message = message if without_numbers else "the row numbers of a data frame are ignored"
-            findings = (*findings, Finding("ignored-columns", message, len(ignored)))
-        hint = f"The columns are {', '.join(map(shown, self.columns))}."
-        require(columns or self.about, "no column contains scores", hint, place=self.place)
-        own = [queries[at] for at in rows]
+        columns, ignored = self._columns(about, values)
+        own = tuple(queries[at] for at in rows)
         if len(set(own)) < len(own):
             query, times = Counter(own).most_common(1)[0]
             of_system = f" of {name}" if name else ""
             hint = "Each query has one row."
             raise KaratError(f"query {query}{of_system} appears {times} times", place=self.place, hint=hint)
-        places = np.array(rows, np.int64)
         saved = about.get("fingerprint")
         fingerprint = None if saved is None else Fingerprint.from_dict(saved, own, self.place)
         asked = _asked(about.get("asked", {}), self.place)
         if not columns.keys() <= set(asked.values()):  # the columns have the names that were asked for
             columns = {asked.get(measure, measure): column for measure, column in columns.items()}
+        places = np.array(rows, np.int64)
         numbers = {measure: column[places] for measure, column in columns.items()}
-        saved_bounds = about.get("bounds", {})
-        hint = "Save the scores again."
-        require(isinstance(saved_bounds, dict), "its bounds are damaged", hint, place=self.place)
+
+        def by_column(key: str, problem: str) -> list[tuple[str, Any]]:
+            """What is saved about each column, under this key."""
+            data = about.get(key, {})
+            require(isinstance(data, dict), problem, _SAVE_AGAIN, place=self.place)
+            records = ((asked.get(measure, measure), record) for measure, record in data.items())
+            return [(column, record) for column, record in records if column in numbers]
+
         bounds = {
-            column: Bounds.from_saved(each, column, own, numbers[column], self.place)
-            for measure, each in saved_bounds.items()
-            if (column := asked.get(measure, measure)) in numbers
+            column: Bounds.from_saved(record, column, own, numbers[column], self.place)
+            for column, record in by_column("bounds", "its bounds are damaged")
         }
-        judge = about.get("judge", {})
-        require(isinstance(judge, dict), "the variances of its samples are damaged", hint, place=self.place)
         variances = {
-            column: SampleVariance.from_dict(each, own, numbers[column], self.place)
-            for measure, each in judge.items()
-            if (column := asked.get(measure, measure)) in numbers
+            column: SampleVariance.from_dict(record, own, numbers[column], self.place)
+            for column, record in by_column("judge", "the variances of its samples are damaged")
         }
         lower = about.get("lower_is_better", [])
-        valid = isinstance(lower, list) and all(isinstance(each, str) for each in lower)
-        require(valid, "its lower_is_better is damaged", "Save the scores again.", place=self.place)
+        valid = isinstance(lower, list) and all(isinstance(column, str) for column in lower)
+        require(valid, "its lower_is_better is damaged", _SAVE_AGAIN, place=self.place)
         return Scores(
-            tuple(own),
-            numbers,
-            findings,
-            name,
-            fingerprint=fingerprint,
-            asked=asked,
-            lower_is_better=frozenset(lower),
-            label_bounds=bounds,
-            sample_variances=variances,
-        )
+            own, numbers, (*findings, *ignored), name, fingerprint=fingerprint, asked=asked,
+            lower_is_better=frozenset(lower), label_bounds=bounds, sample_variances=variances,
+        )  # fmt: skip
+
+    def _columns(
+        self, about: Mapping[str, Any], values: Mapping[str, Floats | None]
+    ) -> tuple[dict[str, Floats], list[Finding]]:
+        """The columns of a system's scores, and a finding about columns that are not scores."""
+        columns = {measure: column for measure, column in values.items() if column is not None}
+        findings = []
+        if self.saved_measures:
+            for measure in about.get("measures", ()):
+                problem = f"column {shown(measure)} is missing, or not numbers"
+                require(measure in columns, problem, _SAVE_AGAIN, place=self.place)
+            columns = {measure: columns[measure] for measure in about.get("measures", columns)}
+        elif ignored := [column for column in values if column not in columns]:
+            without_numbers = [column for column in ignored if not _INDEX.fullmatch(column)]
+            message = f"columns without numbers are ignored: {', '.join(without_numbers)}"
+            message = message if without_numbers else "the row numbers of a data frame are ignored"
+            findings = [Finding("ignored-columns", message, len(ignored))]
+        hint = f"The columns are {', '.join(map(shown, self.columns))}."
+        require(columns or self.about, "no column contains scores", hint, place=self.place)
+        return columns, findings
 
     @cached_property
     def saved_measures(self) -> set[str]:
         """The names of the measures, if karat has written the file."""
-        return {measure for each in self.about.values() for measure in each.get("measures", ())}
+        return {measure for about in self.about.values() for measure in about.get("measures", ())}
 
     def _without_queries(self, run: str | None) -> KaratError:
         if run is not None:
@@ -241,7 +242,7 @@ def _number(value: Any) -> float | None:
 def _asked(data: Any, place: Place | str) -> dict[str, str]:
     """The names that were asked for, and the canonical name of each."""
     valid = isinstance(data, dict) and all(isinstance(text, str) for pair in data.items() for text in pair)
-    require(valid, "the names of its measures are damaged", "Save the scores again.", place=place)
+    require(valid, "the names of its measures are damaged", _SAVE_AGAIN, place=place)
     return dict(data)
 
 
@@ -250,4 +251,4 @@ def _findings(data: Any, place: Place | str) -> tuple[Finding, ...]:
     try:
         return tuple(Finding(**each) for each in data)
     except (TypeError, KaratError):
-        raise KaratError("its findings are damaged", place=place, hint="Save the scores again.") from None
+        raise KaratError("its findings are damaged", place=place, hint=_SAVE_AGAIN) from None

@@ -18,14 +18,18 @@ from karat.options import Names, check_level, check_random
 from karat.output.files import write_text
 from karat.registry.selection import Measures, given_measures
 from karat.scores.bounds import Bounds, bounds_of_rows
-from karat.scores.columns import checked_columns, checked_rows
-from karat.scores.combined_values import CombinedValues, without_interval
-from karat.scores.combining import combined_column
-from karat.scores.directions import registered_direction
+from karat.scores.columns import (
+    checked_columns,
+    checked_rows,
+    find_column,
+    listed_columns,
+    registered_direction,
+    with_names,
+)
+from karat.scores.combining import CombinedValues, combined_column, without_interval
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding, hint_about_documents
 from karat.scores.intervals import CombinedValue, intervals
-from karat.scores.names import find_column, listed_columns, with_names
 from karat.scores.sample_variance import SampleVariance, variances_of_rows
 from karat.stats import RESAMPLES, SEED
 

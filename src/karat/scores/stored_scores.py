@@ -13,13 +13,19 @@ from karat.options import check_level
 from karat.output.printable import Printable, Tabular
 from karat.output.tables import DIGITS, Cell, Table
 from karat.registry.selection import given_measures
-from karat.scores.combined_values import CombinedValues, without_interval
-from karat.scores.combining import after_mean, combination, combined_value, range_of_terms
+from karat.scores.columns import find_column
+from karat.scores.combining import (
+    CombinedValues,
+    Totals,
+    after_mean,
+    combination,
+    combined_value,
+    range_of_terms,
+    without_interval,
+)
 from karat.scores.exports import saved_about
 from karat.scores.finding import Finding
-from karat.scores.names import find_column
 from karat.scores.scores import Scores
-from karat.scores.totals import Totals
 from karat.stats import Moments
 
 if TYPE_CHECKING:
@@ -110,10 +116,10 @@ class StoredScores(CombinedValues, Tabular):
 
     def _interval(self, name: str, level: float) -> tuple[float, float] | None:
         moments = self._moments(name)
-        found = moments.interval(level, range_of_terms(name))
-        if found is None:
+        interval = moments.interval(level, range_of_terms(name))
+        if interval is None:
             return None
-        low, high = (after_mean(end, combination(name), moments.count) for end in found)
+        low, high = (after_mean(end, combination(name), moments.count) for end in interval)
         return low, high
 
     def _moments(self, name: str) -> Moments:
@@ -129,19 +135,18 @@ class StoredScores(CombinedValues, Tabular):
         from karat.scores.summary import check_digits, counts_line, interval_text
 
         level, digits = None if level is None else check_level(level), check_digits(digits)
-        found = {} if level is None else self.intervals(level)
-        rows = [
-            (Cell(name), Cell(interval_text(mean, found.get(name), name, digits))) for name, mean in self.means.items()
-        ]
+        ends = {} if level is None else self.intervals(level)
+        means = self.means.items()
+        rows = [(Cell(name), Cell(interval_text(mean, ends.get(name), name, digits))) for name, mean in means]
         notes = (f"note: {finding}" for finding in (*self.findings, *self._null_findings()))
         counts = counts_line(plural(self.query_count, "query"), None if self.query_count == 1 else level)
         return Table(("measure", self.name or "score"), tuple(rows), (counts, *notes))
 
     def to_dict(self) -> dict[str, Any]:
         """All that is known without the values per query: what the JSON file in the folder contains."""
-        found = saved_about(self.about)
+        about = saved_about(self.about)
         if self.fingerprint is not None:
-            found["fingerprint"]["truths"] = {kind: digest_column(kind) for kind in self.fingerprint.truths}
+            about["fingerprint"]["truths"] = {kind: digest_column(kind) for kind in self.fingerprint.truths}
         intervals = {name: None if ends is None else list(ends) for name, ends in self.intervals(_LEVEL).items()}
         return {
             "format": FORMAT,
@@ -150,7 +155,7 @@ class StoredScores(CombinedValues, Tabular):
             "means": self.means,
             "intervals": {"level": _LEVEL, "measures": intervals},
             "moments": {name: _moments_document(self._moments(name)) for name in self.measures},
-            **found,
+            **about,
         }
 
     def __repr__(self) -> str:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from karat.errors import KaratError, Parameter, enumeration, percent, plural
 from karat.errors.arguments import as_count
 from karat.options import level_text
+from karat.output.printable import Printable
 from karat.output.tables import BEST, DIGITS, Cell, Table
-from karat.scores import Scores
+from karat.scores import Scores, SystemScores
+from karat.scores.columns import all_measures
 from karat.scores.combining import combination
+from karat.scores.exports import mean_rows, query_rows
 from karat.scores.finding import Finding, finding_about_queries
 from karat.scores.intervals import FEW_VALUES, CombinedValue
-from karat.scores.names import all_measures
 
 POSSIBLE = ("possible", "unknown")
 """columns of what a mean could be, and how many queries lack labels"""
@@ -70,29 +74,29 @@ def with_legend(line: str, possible: Iterable[tuple[str, str]]) -> list[str]:
 def by_query(runs: Mapping[str, Scores], level: float | None = None, digits: int = DIGITS) -> Table:
     """A row per query (and system, if there are several), the combined values last."""
     columns = _columns(runs, level, digits)
-    several = len(runs) > 1
+    named = len(runs) > 1
     rows = []
     for system, scores in runs.items():
         for at, (query, values) in enumerate(scores.per_query.items()):
             cells = (Cell(_value_or_range(scores, name, at, values.get(name), digits)) for name in columns)
-            rows.append((*([Cell(system)] if several else []), Cell(query), *cells))
+            rows.append((*([Cell(system)] if named else []), Cell(query), *cells))
     for system in runs:
         combined = (column[system] for column in columns.values())
-        rows.append((*([Cell(system)] if several else []), Cell("all"), *combined))
+        rows.append((*([Cell(system)] if named else []), Cell("all"), *combined))
         if possible := possible_means(runs[system], digits):
             ranges = (Cell(possible.get(name, ("", ""))[0]) for name in columns)
-            rows.append((*([Cell(system)] if several else []), Cell("possible"), *ranges))
-    header = (*(["run"] if several else []), "query", *columns)
-    return Table(header, tuple(rows), _footer(runs, level, with_possible=False), labels=2 if several else 1)
+            rows.append((*([Cell(system)] if named else []), Cell("possible"), *ranges))
+    header = (*(["run"] if named else []), "query", *columns)
+    return Table(header, tuple(rows), _footer(runs, level, with_possible=False), labels=2 if named else 1)
 
 
 def possible_means(scores: Scores, digits: int = DIGITS) -> dict[str, tuple[str, str]]:
     """For each measure of which labels are unknown: what its mean could be, and how many queries lack labels."""
-    found = {}
+    means = {}
     for name, bounds in scores.label_bounds.items():
         if lacking := int(bounds.unknown.sum()):
-            found[name] = (_range(*bounds.mean, bool(bounds.exact.all()), name, digits), f"{lacking:,}")
-    return found
+            means[name] = (_range(*bounds.mean, bool(bounds.exact.all()), name, digits), f"{lacking:,}")
+    return means
 
 
 def _range(low: float | None, high: float | None, exact: bool, measure: str, digits: int) -> str:
@@ -188,7 +192,7 @@ def notes(runs: Mapping[str, Scores], *, with_possible: bool = True, with_interv
         narrow = narrow_intervals(scores) if with_intervals else []
         for finding in (*scores.findings, *unknown, *nulls(scores), *judge_shares(scores), *narrow):
             by_topic.setdefault(finding.topic or str(finding), {})[system] = finding
-    return [f"note: {_note(found, len(runs))}" for found in by_topic.values()]
+    return [f"note: {_note(findings, len(runs))}" for findings in by_topic.values()]
 
 
 def _note(findings: Mapping[str, Finding], systems: int) -> str:
@@ -252,7 +256,7 @@ def nulls(scores: Scores) -> list[Finding]:
             continue
         rows = np.flatnonzero(np.isnan(column)).tolist()
         measures.setdefault(tuple(scores.queries[row] for row in rows), []).append(name)
-    found = [
+    findings = [
         finding_about_queries("nulls", queries, f"without a value for {enumeration(names, 'and')} (left out)")
         for queries, names in measures.items()
         if queries
@@ -260,8 +264,10 @@ def nulls(scores: Scores) -> list[Finding]:
     if counts := {count: names for count, names in nothing.items() if count}:
         topic = "queries with nothing to judge (left out)"
         amount = ", ".join(f"{count:,} for {enumeration(names, 'and')}" for count, names in counts.items())
-        found.append(Finding("nothing-to-judge", f"{topic}: {amount}", max(counts), topic=topic, amount=f"({amount})"))
-    return found
+        findings.append(
+            Finding("nothing-to-judge", f"{topic}: {amount}", max(counts), topic=topic, amount=f"({amount})")
+        )
+    return findings
 
 
 def narrow_intervals(*parts: Scores) -> list[Finding]:
@@ -282,9 +288,50 @@ def judge_shares(scores: Scores) -> list[Finding]:
     for name, variance in scores.sample_variances.items():
         if (share := variance.share(scores.values[name])) is not None:
             by_samples.setdefault(variance.samples, []).append(f"{name} {percent(share)}")
-    found = []
+    findings = []
     for samples, shares in by_samples.items():
         topic = f"share of the variance that is the judge disagreeing with itself ({samples} samples)"
         amount = ", ".join(shares)
-        found.append(Finding("judge-variance", f"{topic}: {amount}", len(shares), topic=topic, amount=f"({amount})"))
-    return found
+        findings.append(Finding("judge-variance", f"{topic}: {amount}", len(shares), topic=topic, amount=f"({amount})"))
+    return findings
+
+
+@dataclass(frozen=True)
+class ShownScores(Printable):
+    """The scores of one or several systems, with confidence intervals if their level is given."""
+
+    systems: Mapping[str, Scores]
+    level: float | None = None
+    per_query: bool = False
+
+    def tables(self, digits: int = DIGITS) -> list[Table]:
+        return [(by_query if self.per_query else summary)(self.systems, self.level, digits)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of `Scores`, or that of `SystemScores` if there are several, with the intervals."""
+        documents = {name: scores.to_dict() for name, scores in self.systems.items()}
+        if self.level is not None:
+            for name, scores in self.systems.items():
+                intervals = scores.intervals(self.level).items()
+                documents[name]["intervals"] = {measure: list(ends) if ends else None for measure, ends in intervals}
+        return {"runs": documents} if len(documents) > 1 else next(iter(documents.values()))
+
+    def records(self) -> list[dict[str, object]]:
+        """A record per system or per query; a record per query names its system if there are several."""
+        if self.per_query:
+            return query_rows(self.systems, named=len(self.systems) > 1).records()
+        records = mean_rows(self.systems).records()
+        if self.level is not None:
+            for scores, record in zip(self.systems.values(), records, strict=True):
+                for measure, ends in scores.intervals(self.level).items():
+                    record[f"{measure} low"], record[f"{measure} high"] = ends or (None, None)
+        return records
+
+    def remarks(self) -> list[str]:
+        """The findings: what else stands below the table is known from the data."""
+        return notes(self.systems, with_intervals=self.level is not None)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the values of all queries to a Parquet file."""
+        is_single = len(self.systems) == 1
+        (next(iter(self.systems.values())) if is_single else SystemScores(self.systems)).to_parquet(path)

@@ -14,8 +14,8 @@ from karat.measures import Measure
 from karat.options import Names
 from karat.output.files import write_text
 from karat.registry.selection import Measures
+from karat.scores.columns import all_measures, listed_columns
 from karat.scores.exports import Exports, Rows, document, mean_rows, query_rows, to_pandas, to_polars
-from karat.scores.names import all_measures, listed_columns
 from karat.scores.scores import Scores
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from karat.output.printable import Tabular
 from karat.output.tables import DIGITS, Table
 from karat.registry import Measure
 from karat.scores import Scores
+from karat.scores.columns import unknown_directions
 from karat.scores.combining import differences, wins_ties_losses
-from karat.scores.directions import unknown_directions
 from karat.scores.summary import check_digits
 
 if TYPE_CHECKING:

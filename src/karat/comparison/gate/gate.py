@@ -24,8 +24,8 @@ from karat.options import Correction, GateUnknown, Test, alpha_text, check_choic
 from karat.output.tables import note_line
 from karat.reading.bytes.file_objects import FileSource
 from karat.scores import Scores, StoredScores
+from karat.scores.columns import with_lower_is_better
 from karat.scores.combining import combination
-from karat.scores.directions import with_lower_is_better
 from karat.scores.loading import as_scores
 from karat.scores.summary import notes
 

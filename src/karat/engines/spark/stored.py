@@ -18,8 +18,8 @@ from karat.errors import KaratError, Message, Parameter, plural, require
 from karat.errors.arguments import check_path
 from karat.reading.bytes.part_files import DESCRIPTION
 from karat.scores import Scores, StoredScores
+from karat.scores.combining import Totals
 from karat.scores.stored_scores import digest_column
-from karat.scores.totals import Totals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

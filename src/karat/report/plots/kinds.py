@@ -15,7 +15,7 @@ from karat.registry import Measure
 from karat.report.plots import charts, rows
 from karat.report.plots.chart import Chart, Columns
 from karat.scores import Scores
-from karat.scores.names import all_measures, first_asked
+from karat.scores.columns import all_measures, first_asked
 
 _MAX_ROWS = 48
 """with more rows of systems and measures than this, only the first measure is shown"""

@@ -10,7 +10,7 @@ from karat.errors import KaratError
 from karat.report.plots import charts, rows
 from karat.report.plots.chart import Chart, Columns
 from karat.scores import Scores
-from karat.scores.names import all_measures
+from karat.scores.columns import all_measures
 
 
 def charts_for_page(
