@@ -172,6 +172,12 @@ def test_the_architecture_page_shows_these_lists_and_names_files_that_exist() ->
         assert any((folder / name).exists() for folder in (SOURCE, SOURCE.parents[1])), name
 
 
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("__init__.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_a_folder_says_about_itself_names_files_that_exist(path: Path) -> None:
+    for name in re.findall(r"`(\w+\.py)`", ast.get_docstring(parsed(path)) or ""):
+        assert (path.parent / name).exists() or (SOURCE / name).exists(), name
+
+
 def test_folders_do_not_import_each_other_in_a_cycle() -> None:
     list(TopologicalSorter({name: allowed.split() for name, allowed in MAY_IMPORT.items()}).static_order())
 
@@ -192,6 +198,11 @@ def test_no_two_classes_have_the_same_name() -> None:
                 if isinstance(node, ast.ClassDef):
                     homes.setdefault(node.name, []).append(module_name(path))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_the_top_of_the_house_has_at_most_25_rooms() -> None:
+    rooms = {room(module_name(path).removeprefix("karat.")).split(".")[0] for path in modules()}
+    assert len(rooms - {"karat", "__init__", "__main__"}) <= 25
 
 
 def test_the_public_names_are_these() -> None:

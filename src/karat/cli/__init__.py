@@ -1,4 +1,18 @@
-"""The command line: one file per command, each a thin caller of the library, imported when the command runs."""
+"""The command line: one file per command, each a thin caller of the library, imported when the command runs.
+
+A command line is three records: `Inputs` (which files are read, and how), `Settings` (what is computed) and `Output`.
+`SystemFiles` finds out what the files are, and evaluates the systems in them. An option is declared once, with the
+heading under which `--help` lists it. `Output.print` is the only place where a command prints a result or writes it to
+a file.
+
+An output is never one of the inputs. Every parameter of a command that names a file has a type that says whether the
+file is read or written. Before a command does anything, all its files are compared by device and inode, so that links
+and other spellings of a path are recognized. A test checks that every parameter that takes text declares whether it
+names a file.
+
+Patterns that take milliseconds to compile are compiled when they are first used. Commands let the garbage collector
+run less often, because imports make many objects that stay (`__main__.py`).
+"""
 
 from __future__ import annotations
 

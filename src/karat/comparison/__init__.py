@@ -1,4 +1,17 @@
-"""compare(): test whether one system is better than another."""
+"""compare(): test whether one system is better than another.
+
+Comparisons and gates take `Scores` from any source. Systems are aligned by query id; the differences of each pair of
+systems on each measure are all tested with the same random signs, the p-values of each family are corrected, and the
+result is written as sentences. Statistical power is computed only from the spread of the differences. The gate checks
+scores against rules, and tests drops in the same way.
+
+Systems are compared only if they were evaluated in the same way. `Scores.fingerprint` contains the match, the options,
+and a 64-bit digest of each query's ground truth: of the keys and grades of its judged documents, of its gold answers,
+or of its gold spans. A measure is checked by the digests of the data it reads, on the compared queries only. Digests
+are computed from sorted JSON with BLAKE2b, so they do not depend on the source, the order, the platform or the
+version; since they are saved, they must never change. They are computed only when scores are saved, pickled or
+compared with scores of another ground truth.
+"""
 
 from __future__ import annotations
 

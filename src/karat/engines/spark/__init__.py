@@ -1,4 +1,42 @@
-"""The evaluation of large data on Spark: the same functions as locally, applied to buckets of queries."""
+"""The evaluation of large data on Spark: the same functions as locally, applied to buckets of queries.
+
+This folder brings data to the path and values back; it computes no scores. On a cluster, no process sees the whole
+run, so an evaluation has two halves, locally too:
+
+- Judging reads the ground truth and the documents of some queries and returns their values, the digests of their
+  ground truth, and facts: how many queries have no results, which are unknown, how many documents are unjudged, which
+  notes the readers made.
+- Putting together makes `Scores` of the values, and checks and findings of the facts. Facts can be merged, in any
+  grouping and order.
+
+Locally there is one part, and on Spark there is one for each bucket of queries. So both engines have the same findings
+and the same errors without a second definition. Of labels, more depends on all records: `evaluation` decides it
+between three passes over the parts.
+
+    inputs       which columns of a DataFrame or of files are read, decided by the functions in `reading`, from the
+                 schema and the first lines; text, which karat's readers parse in executors
+    transport    buckets of queries to executors as Arrow tables, a row per query back: the driver, an executor,
+                 functions and errors on their way, rows in errors that become queries
+    evaluation   the work on a bucket, and the scores of all buckets
+    results      in a folder, written by executors; only exact sums come to the driver
+
+All rows of a query are in the same bucket, which a hash of its id decides on. Rows arrive in any order, and a task may
+run twice; neither may change a digit. Values do not depend on the order of rows, sums are exact, facts are merged in
+the order of buckets, and queries are in the order of their ids.
+
+- A `KaratError` comes back as data, and the driver raises that of the first bucket: Spark would try the task again,
+  and print a trace of Java. Any other exception is left to Spark, which repeats the task.
+- If there is an error, the rows are sorted and read again, so that it is always the same error; it names the query
+  instead of the number of a row.
+- Functions are sent to executors by value, in a wrapper that needs nothing of karat and first compares versions.
+
+If Spark writes the scores of queries to a folder, their means and intervals come from `stats.Moments`: for each bucket
+the number of values, their sum and the sum of their squares, without rounding errors, as a few floats each. Added in
+any grouping, they give the mean that `math.fsum` gives for all values, to the last bit. The intervals of measures with
+a range need nothing else. Those of the others are mean ± t · standard error, because a bootstrap would need the
+values. The folder is a saved Parquet file in parts; what such a file has in its metadata is in a JSON file, which is
+written last.
+"""
 
 from __future__ import annotations
 
