@@ -11,7 +11,7 @@ import numpy as np
 
 from karat.data.judged import Bools, Floats, Ints, place_in_query, ranges
 from karat.data.verdicts import ItemSet, Relation, Verdicts
-from karat.measures.labels.relations import relations_of
+from karat.measures.labels import relations_of
 from karat.registry import Measure
 from karat.scores.bounds import Bounds
 

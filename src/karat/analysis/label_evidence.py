@@ -12,7 +12,7 @@ from karat.grounding.labels.selection import Selected
 from karat.grounding.verdict_file.label_columns import Against
 from karat.grounding.verdict_file.records import Item
 from karat.measures import meanings
-from karat.measures.labels.relations import relations_of
+from karat.measures.labels import relations_of
 
 _BY_PASSAGES = ("context", "passage", "cited", "others")
 

@@ -108,7 +108,7 @@ def explanation(definition: Definition) -> Iterator[str]:
 def _labels(definition: Definition) -> str:
     """The labels that a measure of verdicts needs, and the tasks with which people are asked for them."""
     from karat.grounding.labels.missing import in_words, recipe_of
-    from karat.measures.labels.relations import relations_of
+    from karat.measures.labels import relations_of
     from karat.registry import Measure
 
     relations = relations_of(Measure(definition.name, definition=definition))

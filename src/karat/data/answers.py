@@ -64,9 +64,9 @@ class Answers:
 
         The best value is the highest one, or with `lowest=True` the lowest.
         """
-        found = np.full(len(self.queries), np.inf if lowest else -np.inf)
-        (np.minimum if lowest else np.maximum).at(found, self._pair_query, np.asarray(values, np.float64))
-        return np.where(np.isinf(found), 0.0, found)
+        best = np.full(len(self.queries), np.inf if lowest else -np.inf)
+        (np.minimum if lowest else np.maximum).at(best, self._pair_query, np.asarray(values, np.float64))
+        return np.where(np.isinf(best), 0.0, best)
 
     def best_of(self, function: Callable[[str, str], float], *, lowest: bool = False) -> Floats:
         """The best value of each question, given a function of a gold answer and the predicted one."""

@@ -4,8 +4,7 @@
 """
 
 # ruff: isort: skip_file
-from karat.measures.documents.precision import P, Rprec, relative_P
-from karat.measures.documents.interpolation import IPrec
+from karat.measures.documents.precision import IPrec, P, Rprec, relative_P
 from karat.measures.documents.recall import F, R, RecallAll, Success
 from karat.measures.documents.average import AP, GMAP, Bpref, infAP
 from karat.measures.documents.gain import DCG, nDCG

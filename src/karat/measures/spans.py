@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from karat.data.judged import Floats, share
 from karat.data.spans import Spans
-from karat.measures.documents.settings import K
+from karat.measures.documents.declarations import K
 from karat.registry import register
 
 _SETS = "G the characters of the gold spans, C those of the first k retrieved spans"

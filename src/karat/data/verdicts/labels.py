@@ -1,4 +1,4 @@
-"""Labels as numbers, some of them unknown, and the arithmetic on them.
+"""What labels are about, labels as numbers, some of them unknown, and the arithmetic on them.
 
 An unknown label is NaN. Logic on labels is Kleene's: what is certain whatever the unknown labels are is known.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -15,6 +16,33 @@ from karat.errors import KaratError, shown
 
 MOST_PAIRS = 10**8
 """of items and passages, which take about 5 GB"""
+
+ItemSet = Literal["claims", "gold_claims", "sentences", "nuggets", "passages", "answer", "gold"]
+"""The items of a query: claims of the answer and of the gold answer, sentences of the answer, nuggets, the passages
+that were given to the system, and the answer and the gold answer as a whole."""
+
+Against = Literal["nothing", "context", "answer", "gold", "question", "passage", "cited", "others"]
+"""What a label compares its item with: all passages together, the answer, the gold answer, the question, one passage,
+the passages that a sentence cites together, or these without one of them."""
+
+HIGHEST_GRADE = 3.0
+"""of relevance; other labels are from 0 to 1"""
+
+SETS: tuple[str, ...] = get_args(ItemSet)
+AGAINST: tuple[str, ...] = get_args(Against)
+
+
+class Relation(NamedTuple):
+    """What labels are about: the task that was labelled, which items, and what they were compared with."""
+
+    task: str
+    items: ItemSet
+    against: Against = "nothing"
+
+    @property
+    def highest(self) -> float:
+        """The highest label that it can have; the lowest is 0."""
+        return HIGHEST_GRADE if self.task == "relevance" else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +139,9 @@ def check_number_of_pairs(queries: Sequence[str], query: Ints, passages: Ints, i
     """Raise an error if there are too many pairs: `query` is that of each item, `passages` their number by query."""
     number = int(passages[query].sum())
     if number > MOST_PAIRS:
-        of_query = np.bincount(query, minlength=len(queries))
-        most = int(np.argmax(of_query * passages))
-        hint = f"The query {shown(queries[most])} has {of_query[most]:,} {items} and {passages[most]:,} passages."
+        counts = np.bincount(query, minlength=len(queries))
+        most = int(np.argmax(counts * passages))
+        hint = f"The query {shown(queries[most])} has {counts[most]:,} {items} and {passages[most]:,} passages."
         raise KaratError(f"{number:,} pairs of {items} and passages do not fit into memory", hint=hint)
 
 

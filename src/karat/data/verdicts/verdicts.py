@@ -10,41 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from karat.data.judged import Bools, Floats, Ints, Judged, ranges
-from karat.data.verdicts.labels import Labels, PassagePairs, check_number_of_pairs, highest_of, rows_of
-
-ItemSet = Literal["claims", "gold_claims", "sentences", "nuggets", "passages", "answer", "gold"]
-"""The items of a query: claims of the answer and of the gold answer, sentences of the answer, nuggets, the passages
-that were given to the system, and the answer and the gold answer as a whole."""
-
-Against = Literal["nothing", "context", "answer", "gold", "question", "passage", "cited", "others"]
-"""What a label compares its item with: all passages together, the answer, the gold answer, the question, one passage,
-the passages that a sentence cites together, or these without one of them."""
-
-HIGHEST_GRADE = 3.0
-"""of relevance; other labels are from 0 to 1"""
-
-SETS: tuple[str, ...] = get_args(ItemSet)
-AGAINST: tuple[str, ...] = get_args(Against)
+from karat.data.judged import Bools, Floats, Ints, Judged, place_in_query, ranges
+from karat.data.verdicts.labels import (
+    AGAINST,
+    SETS,
+    Against,
+    ItemSet,
+    Labels,
+    PassagePairs,
+    Relation,
+    check_number_of_pairs,
+    highest_of,
+    rows_of,
+)
 
 Computed = TypeVar("Computed")
-
-
-class Relation(NamedTuple):
-    """What labels are about: the task that was labelled, which items, and what they were compared with."""
-
-    task: str
-    items: ItemSet
-    against: Against = "nothing"
-
-    @property
-    def highest(self) -> float:
-        """The highest label that it can have; the lowest is 0."""
-        return HIGHEST_GRADE if self.task == "relevance" else 1.0
+_SINGLE, _CITED, _OTHERS = map(AGAINST.index, ("passage", "cited", "others"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +69,8 @@ class Verdicts:
     """what does not depend on assumptions, computed when first needed"""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
+        for column in fields(self):
+            value = getattr(self, column.name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
 
@@ -124,7 +109,7 @@ class Verdicts:
         relation, rows = Relation("support", items, against), self._rows(items)
         if against != "context":
             return self._of_items(relation)
-        whole = self._looked_up(relation)
+        whole = self._item_values(relation)
         if not np.isnan(whole).any():
             return self._labels(rows, whole)  # without the pairs, of which there may be a great many
         pairs = self.pairs("support", items)
@@ -158,7 +143,7 @@ class Verdicts:
         check_number_of_pairs(self.queries, query, per_query, items.replace("_", " "))
         item = np.repeat(np.arange(len(rows)), lengths)
         passage = passages[ranges(first[query], lengths)]
-        value = self._found(task, "passage", rows[item], passage)
+        value = self._values(task, "passage", rows[item], passage)
         listed, rank = self.are_listed("passages")[query], self.item_rank[passage]
         return PassagePairs(len(self.queries), query, listed, item, passage, rank, value)
 
@@ -229,15 +214,42 @@ class Verdicts:
             label_value=self.label_value[labels],
         )
 
+    def without_items(self, items: Ints) -> Verdicts:
+        """The same labels without those of some items and against them, and without citations of them.
+
+        All items keep their positions, and those that are left out belong to no set. Passages below them move up.
+        """
+        is_out = np.zeros(len(self.item_query) + 1, bool)  # the last one stands for no passage, which is -1
+        is_out[items] = True
+        cites = ~(is_out[self.cite_sentence] | is_out[self.cite_passage])
+        lost_of_item = np.bincount(self.cite_sentence[is_out[self.cite_passage]], minlength=len(self.item_query))
+        against, passage, lost = self.label_against, self.label_passage, lost_of_item[self.label_item]
+        # Without a passage, what a sentence cites besides it is all that it cites.
+        is_rest = (against == _OTHERS) & is_out[passage] & (lost == 1)
+        is_about_lost = np.where(against == _SINGLE, is_out[passage], np.isin(against, (_CITED, _OTHERS)) & (lost > 0))
+        labels = ~is_out[self.label_item] & (is_rest | ~is_about_lost)
+        item_set, rank = np.where(is_out[:-1], -1, self.item_set), self.item_rank.copy()
+        passages = replace(self, item_set=item_set, _shared={})._rows("passages")
+        rank[passages] = place_in_query(self.item_query[passages])
+        return replace(
+            self,
+            item_set=item_set,
+            item_rank=rank,
+            cite_sentence=self.cite_sentence[cites],
+            cite_passage=self.cite_passage[cites],
+            label_task=self.label_task[labels],
+            label_item=self.label_item[labels],
+            label_against=np.where(is_rest, _CITED, against)[labels],
+            label_passage=np.where(is_rest, -1, passage)[labels],
+            label_value=self.label_value[labels],
+            _shared={},
+        )
+
     def _rows(self, items: ItemSet) -> Ints:
         """The positions of the items of a set; passages are in the order of their ranks."""
-        return self._positions[items]
+        return self._once("positions", self._positions)[items]
 
-    @property
     def _positions(self) -> dict[str, Ints]:
-        return self._once("positions", self._find_positions)
-
-    def _find_positions(self) -> dict[str, Ints]:
         positions = {name: np.flatnonzero(self.item_set == at) for at, name in enumerate(SETS)}
         passages = positions["passages"]
         order = np.lexsort((self.item_rank[passages], self.item_query[passages]))
@@ -245,17 +257,17 @@ class Verdicts:
 
     def _of_items(self, relation: Relation) -> Labels:
         rows = self._rows(relation.items)
-        return self._labels(rows, self._assumed(relation, self._looked_up(relation)))
+        return self._labels(rows, self._assumed(relation, self._item_values(relation)))
 
     def _labels(self, rows: Ints, value: Floats) -> Labels:
         return Labels(len(self.queries), self.item_query[rows], value)
 
-    def _looked_up(self, relation: Relation) -> Floats:
+    def _item_values(self, relation: Relation) -> Floats:
         """The label of each item of a relation that is not about single passages."""
         rows = self._rows(relation.items)
-        return self._found(relation.task, relation.against, rows, np.full(len(rows), -1))
+        return self._values(relation.task, relation.against, rows, np.full(len(rows), -1))
 
-    def _found(self, task: str, against: str, item: Ints, passage: Ints) -> Floats:
+    def _values(self, task: str, against: str, item: Ints, passage: Ints) -> Floats:
         """The labels of these items against these passages; NaN if there is none."""
         table = self._once("tables", self._label_tables).get((task, against))
         if table is None:
@@ -268,8 +280,8 @@ class Verdicts:
         """What `compute` returns, computed once for all assumptions."""
         if name not in self._shared:
             self._shared[name] = compute()
-        found: Computed = self._shared[name]
-        return found
+        computed: Computed = self._shared[name]
+        return computed
 
     def _label_tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
         """The labels by task and by what they are against: sorted keys of item and passage, and the values."""
@@ -312,17 +324,17 @@ class Citations:
         self.valid = Labels(n, query, np.where(listed, valid, np.nan))
 
         def labels(against: Against, item: Ints, passage: Ints) -> Floats:
-            found = verdicts._found("support", against, item, passage)
-            return verdicts._assumed(Relation("support", "sentences", against), found)
+            values = verdicts._values("support", against, item, passage)
+            return verdicts._assumed(Relation("support", "sentences", against), values)
 
         alone = labels("passage", verdicts.cite_sentence, verdicts.cite_passage)
         alone = np.where(valid, alone, np.where(listed, 0.0, np.nan))
         self.alone = Labels(n, query, alone)
         others = labels("others", verdicts.cite_sentence, verdicts.cite_passage)
-        several = cited[self.sentence]
+        number_cited = cited[self.sentence]
         # Of two passages, the others are the other one alone; of one, none is left.
-        others[several < 2] = 0.0
-        pairs = np.flatnonzero(valid & (several == 2)).reshape(-1, 2)
+        others[number_cited < 2] = 0.0
+        pairs = np.flatnonzero(valid & (number_cited == 2)).reshape(-1, 2)
         others[pairs] = alone[pairs[:, ::-1]]
         self.others = Labels(n, query, np.where(valid, others, 0.0))
         together = labels("cited", sentences, np.full(len(sentences), -1))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from karat.data.judged import Bools, Floats, Ints, distinct
-from karat.data.verdicts import AGAINST, SETS, Verdicts, without_items
+from karat.data.verdicts import AGAINST, SETS, Verdicts
 from karat.errors import KaratError, did_you_mean, shown
 from karat.grounding.labels.counting import counting_rows, samples_of
 from karat.grounding.labels.item_arrays import ItemArrays
@@ -174,7 +174,7 @@ class VerdictArrays:
             kept, chosen = majority(subject[rows], values[rows])
             found[each] = self._verdicts(_LabelPositions(*(column[rows[kept]] for column in columns)), chosen)
             if each in left_out:
-                found[each] = without_items(found[each], np.array(left_out[each]))
+                found[each] = found[each].without_items(np.array(left_out[each]))
         return found
 
     def _dissents(self, columns: _LabelPositions, sample: Ints) -> Iterator[tuple[list[int], set[int]]]:

@@ -10,7 +10,7 @@ from karat.errors import KaratError, enumeration, plural
 from karat.grounding.labels.label_facts import FailedLabels, LabelFacts, LabelKind
 from karat.grounding.labels.recipes import RECIPES
 from karat.measures import parse
-from karat.measures.labels.relations import relations_of
+from karat.measures.labels import relations_of
 from karat.registry import Measure
 from karat.registry.selection import Selection
 

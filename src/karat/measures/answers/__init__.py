@@ -17,8 +17,7 @@ from collections.abc import Sequence
 
 from karat.data.answers import Answers
 from karat.documents.answer import as_gold_answers, as_predicted_answer
-from karat.measures.answers.overlap import EM, Contains, TokenF1, TokenPrecision, TokenRecall
-from karat.measures.answers.rouge import RougeL
+from karat.measures.answers.overlap import EM, Contains, RougeL, TokenF1, TokenPrecision, TokenRecall
 from karat.measures.answers.similarity import DEFAULT_MODEL, SAS
 from karat.registry import Measure
 

@@ -1,4 +1,4 @@
-"""Answer measures that compare words: exact match, word overlap and containment."""
+"""Answer measures that compare words: exact match, word overlap, containment and ROUGE-L."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def TokenF1(answers: Answers, *, normalize: Normalize = "true") -> Floats:
     0.6666666666666666
     """
     words = word_overlap(answers, normalize)
-    return answers.best(_word_share(answers, normalize, 2 * words.shared, words.gold + words.predicted))
+    return answers.best(_word_share(words, 2 * words.shared, words.gold + words.predicted))
 
 
 @register(
@@ -94,7 +94,7 @@ def TokenPrecision(answers: Answers, *, normalize: Normalize = "true") -> Floats
     0.5
     """
     words = word_overlap(answers, normalize)
-    return answers.best(_word_share(answers, normalize, words.shared, words.predicted))
+    return answers.best(_word_share(words, words.shared, words.predicted))
 
 
 @register(
@@ -113,12 +113,11 @@ def TokenRecall(answers: Answers, *, normalize: Normalize = "true") -> Floats:
     1.0
     """
     words = word_overlap(answers, normalize)
-    return answers.best(_word_share(answers, normalize, words.shared, words.gold))
+    return answers.best(_word_share(words, words.shared, words.gold))
 
 
-def _word_share(answers: Answers, normalize: str, part: Ints, whole: Ints) -> Floats:
+def _word_share(words: WordOverlap, part: Ints, whole: Ints) -> Floats:
     """part / whole for each pair; 1 if neither text has a word: both say that there is no answer."""
-    words = word_overlap(answers, normalize)
     return np.where(words.gold + words.predicted == 0, 1.0, share(part, whole))
 
 
@@ -140,15 +139,40 @@ def Contains(answers: Answers, *, normalize: Normalize = "true") -> Floats:
     if normalize == "false":
         return answers.best_of(lambda gold, predicted: gold in predicted if gold else not predicted)
     normalizer = NORMALIZERS[normalize]
-    found: list[bool] = []
+    contained: list[bool] = []
     for block in answers.blocks():
         texts = list(dict.fromkeys([*block.golds, *block.predictions]))
         spaced = dict(zip(texts, map(_spaced, map(normalizer.words, normalizer.to_lines(texts))), strict=True))
         pairs = ((spaced[gold], spaced[predicted]) for gold, predicted in zip(*block, strict=True))
-        found += [gold in predicted if gold else not predicted for gold, predicted in pairs]
-    return answers.best(np.array(found, np.float64))
+        contained += [gold in predicted if gold else not predicted for gold, predicted in pairs]
+    return answers.best(np.array(contained, np.float64))
 
 
 def _spaced(words: list[str]) -> str:
     """The words with a space on either side of each, so that only whole words are found; empty without words."""
     return f" {separate_cjk_characters(' '.join(words))} " if words else ""
+
+
+@register(
+    formula="RougeL = 2·LCS / (g + p), g words in the gold answer, p in the predicted one,"
+    " LCS the length of their longest common subsequence",
+    reference="Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries",
+    takes="answers",
+    aliases=("rougeL", "rouge_l", "rougel", "rouge-l", "ROUGE-L"),
+)
+def RougeL(answers: Answers) -> Floats:
+    """ROUGE-L: how many words the predicted and the gold answer share in the same order.
+
+    Words are runs of letters and digits, in lower case, as in the rouge-score package without stemming. That package
+    ignores all characters beyond ASCII; here the letters of all scripts count, and each Chinese character is a word.
+
+    >>> evaluate_answers({"q": "police killed the gunman"}, {"q": "the gunman killed police"}, ["RougeL"])["RougeL"]
+    0.5
+    """
+    values: list[Floats] = [np.empty(0)]
+    for block in answers.blocks():
+        pairs = PairedWords(*block, "rouge")
+        words = pairs.gold.sizes + pairs.predicted.sizes
+        # Two texts without words agree that there is no answer.
+        values.append(np.where(words == 0, 1.0, share(2 * pairs.common_subsequence, words)))
+    return answers.best(np.concatenate(values))

@@ -74,9 +74,9 @@ class PairedWords:
     @cached_property
     def shared(self) -> Ints:
         """How many words both texts share; a repeated word counts as often as it occurs in both."""
-        found = np.concatenate([self._occurrences(side) for side in (self.gold, self.predicted)])
-        found.sort()
-        shared = found[1:][found[1:] == found[:-1]]
+        occurrences = np.concatenate([self._occurrences(side) for side in (self.gold, self.predicted)])
+        occurrences.sort()
+        shared = occurrences[1:][occurrences[1:] == occurrences[:-1]]
         return np.bincount(shared // (self._vocabulary * self._longest), minlength=len(self.gold.sizes))
 
     @cached_property
@@ -118,9 +118,9 @@ class PairedWords:
         known = keys[order][first]
         places = np.bitwise_or.reduceat(_bit(place_in_query(one.pair) - 1)[order], first)
         wanted = other.pair * self._vocabulary + other.code
-        found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        hits = known[found] == wanted
-        pair, matched = other.pair[hits], places[found[hits]]
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        hits = known[at] == wanted
+        pair, matched = other.pair[hits], places[at[hits]]
         steps = place_in_query(pair) - 1
         order = np.argsort(steps, kind="stable")
         pair, matched = pair[order], matched[order]

@@ -56,9 +56,9 @@ def _spans(pieces: Sequence[_Part], shared: Counter[str]) -> Spans:
 
 def _pieces(text: str, normalizer: Normalizer) -> list[_Part]:
     """The parts of a text between blanks, or smaller ones if these have several words."""
-    found = [match.span() for match in _NOT_SPACE.finditer(text)]
+    spans = [match.span() for match in _NOT_SPACE.finditer(text)]
     pieces: list[_Part] = []
-    for (start, end), words in zip(found, _normalized([text[slice(*span)] for span in found], normalizer), strict=True):
+    for (start, end), words in zip(spans, _normalized([text[slice(*span)] for span in spans], normalizer), strict=True):
         if len(words) > 1:
             smaller = _tokens(text, start, end)
             of_smaller = _normalized([text[slice(*span)] for span in smaller], normalizer)

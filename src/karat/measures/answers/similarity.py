@@ -62,15 +62,15 @@ def similarity(answers: Answers, model: Model, batch_size: int = BATCH) -> Float
 
 
 def _similarities(pairs: list[tuple[str, str]], model: Model, batch_size: int) -> list[float]:
-    found = {pair: float(not pair[0] and not pair[1]) for pair in dict.fromkeys(pairs)}
-    not_blank = [pair for pair in found if pair[0] and pair[1]]
+    values = {pair: float(not pair[0] and not pair[1]) for pair in dict.fromkeys(pairs)}
+    not_blank = [pair for pair in values if pair[0] and pair[1]]
     if not_blank:
         scores = model(not_blank, batch_size)
         if np.isnan(scores).any():
             gold, predicted = not_blank[int(np.argmax(np.isnan(scores)))]
             raise KaratError(f"the model returned NaN for {shown(predicted)} and {shown(gold)}")
-        found.update(zip(not_blank, np.clip(scores, 0.0, 1.0).tolist(), strict=True))
-    return [found[pair] for pair in pairs]
+        values.update(zip(not_blank, np.clip(scores, 0.0, 1.0).tolist(), strict=True))
+    return [values[pair] for pair in pairs]
 
 
 def _encodable(text: str) -> str:

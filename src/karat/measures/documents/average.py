@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from karat.data.judged import Floats, Ints, Judged, share
-from karat.measures.documents.settings import Credit, K, Rel
-from karat.measures.documents.unjudged import normalized
+from karat.measures.documents.declarations import Credit, K, Rel, normalized
 from karat.registry import Help, Measure, register
 
 # trec_eval adds it so that a sample without judged documents does not divide by zero.

@@ -7,8 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from karat.data.judged import Floats, Judged, Pool, share
-from karat.measures.documents.settings import TREC_EVAL, K, Rel
-from karat.measures.documents.unjudged import monotone
+from karat.measures.documents.declarations import TREC_EVAL, K, Rel, monotone
 from karat.registry import Help, register
 
 _COUNT = (0.0, float("inf"))

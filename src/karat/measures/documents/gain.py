@@ -9,7 +9,7 @@ import numpy as np
 
 from karat.data.judged import Bools, Floats, Ints, Judged, View, share
 from karat.errors import KaratError
-from karat.measures.documents.settings import Credit, K
+from karat.measures.documents.declarations import Credit, K
 from karat.registry import Effect, Help, Measure, register
 from karat.registry.names import Pairs
 
@@ -112,8 +112,8 @@ def _best_grades(
     reach the level. So the best numbers of documents in all levels are a grading. Between two levels, the same number
     is best as in the higher one, so that no other grade is better.
     """
-    found = judged.view(credit)
-    levels, step = _levels(judged.ideal if ideal == "truth" else _best_first(found), max_grade, gain, rel)
+    hits = judged.view(credit)
+    levels, step = _levels(judged.ideal if ideal == "truth" else _best_first(hits), max_grade, gain, rel)
     place = levels.place()
     # In column i: the unjudged documents at ranks 1 to i, and their DCG if their gains are 1.
     rank = np.arange(1, unjudged.shape[1] + 1)
@@ -122,7 +122,7 @@ def _best_grades(
     # DCG of the ideal ranking of n documents whose gains are 1, for each n.
     rank = np.arange(1, int(number.max(initial=0) + levels.rank.max(initial=0)) + 1)
     ideals = np.r_[0.0, np.cumsum(np.where(rank <= (k or len(rank)), 1 / _divisor(rank, discount), 0.0))]
-    known = _discounted(found, k, gain, discount, rel) / _gain(np.array([max_grade]), gain, rel)
+    known = _discounted(hits, k, gain, discount, rel) / _gain(np.array([max_grade]), gain, rel)
     value, better = np.zeros(levels.n), np.ones(levels.n, bool)
     columns, chosen = np.zeros_like(levels.rank), np.full_like(levels.rank, unjudged.shape[1])
     while True:
@@ -134,8 +134,8 @@ def _best_grades(
         value[better] = reached[better]
         columns = np.where(better[levels.query], chosen, columns)
         above = np.zeros(levels.n, np.int64)
-        for each in range(1, int(place.max(initial=0)) + 1):
-            rows = np.flatnonzero((place == each) & better[levels.query])
+        for level in range(1, int(place.max(initial=0)) + 1):
+            rows = np.flatnonzero((place == level) & better[levels.query])
             query = levels.query[rows]
             lead = added[query] - value[query, None] * ideals[number[query] + levels.rank[rows, None]]
             above[query] = chosen[rows] = np.maximum(np.argmax(lead, axis=1), above[query])

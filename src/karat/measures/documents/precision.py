@@ -1,13 +1,14 @@
-"""Precision: how many of the retrieved documents are relevant."""
+"""Precision: how many of the retrieved documents are relevant, in the top ranks or where some recall is reached."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from karat.data.judged import Floats, Judged, share
-from karat.measures.documents.settings import TREC_EVAL, K, Rel
-from karat.measures.documents.unjudged import monotone, monotone_above_cutoff, normalized
-from karat.registry import register
+from karat.data.judged import Floats, Ints, Judged, share
+from karat.measures.documents.declarations import TREC_EVAL, K, Rel, monotone, monotone_above_cutoff, normalized
+from karat.registry import Help, register
 
 
 @register(
@@ -58,3 +59,33 @@ def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     0.5
     """
     return share(judged.by_gold.graded(rel).count(k), np.minimum(judged.relevant(rel), k))
+
+
+@register(
+    at="recall",
+    formula="IPrec@r = the highest P@i over the ranks i with at least lround(r·R) relevant documents found; 0 if none",
+    reference="Manning, Raghavan and Schütze (2008), Introduction to Information Retrieval, 8.4; as in trec_eval 10",
+    aliases=("iprec", "iprec_at_recall@r", "iprec_at_recall_", "interpolated_precision_at_recall"),
+    example_at="0.1",
+    unjudged=normalized,
+)
+def IPrec(
+    judged: Judged, *, recall: Annotated[float, Help("the recall to reach", low=0, high=1)], rel: Rel = 1
+) -> Floats:
+    """Interpolated precision: the highest precision at any rank with at least this recall.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["x", "a", "b"]}, ["IPrec@0.5"])["IPrec@0.5"]
+    0.6666666666666666
+    """
+    hits = judged.by_gold.graded(rel)
+    reached = hits.place() >= _needed(recall, judged.relevant(rel))[hits.query]
+    best = np.zeros(hits.n)
+    np.maximum.at(best, hits.query[reached], hits.precision()[reached])
+    return best
+
+
+def _needed(recall: float, relevant: Ints) -> Ints:
+    wanted = recall * relevant
+    # Halves are rounded up, as lround does; NumPy's rint rounds them to even.
+    needed: Ints = (np.floor(wanted) + (wanted - np.floor(wanted) >= 0.5)).astype(np.int64)
+    return needed

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from karat.data.judged import Floats, Judged, share
-from karat.measures.documents.settings import Beta, K, Rel
-from karat.measures.documents.unjudged import monotone, monotone_above_cutoff
+from karat.measures.documents.declarations import Beta, K, Rel, monotone, monotone_above_cutoff
 from karat.registry import register
 
 # With this weight F is the recall in all digits; the square of a huge beta would be infinite.

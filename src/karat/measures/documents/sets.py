@@ -7,9 +7,8 @@ from typing import Annotated
 import numpy as np
 
 from karat.data.judged import Floats, Judged, share
+from karat.measures.documents.declarations import TREC_EVAL, Beta, K, Rel, monotone, monotone_above_cutoff
 from karat.measures.documents.recall import F, R
-from karat.measures.documents.settings import TREC_EVAL, Beta, K, Rel
-from karat.measures.documents.unjudged import monotone, monotone_above_cutoff
 from karat.registry import Help, register
 
 
@@ -83,5 +82,5 @@ def SetAP(judged: Judged, *, rel: Rel = 1) -> Floats:
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y", "z"]}, ["SetAP"])["SetAP"]
     0.125
     """
-    found = judged.by_gold.graded(rel).count()
-    return share(found * found, judged.retrieved * judged.relevant(rel))
+    relevant = judged.by_gold.graded(rel).count()
+    return share(relevant * relevant, judged.retrieved * judged.relevant(rel))

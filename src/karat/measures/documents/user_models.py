@@ -8,8 +8,7 @@ import numpy as np
 
 from karat.data.judged import Bools, Floats, Ints, Judged, View
 from karat.errors import KaratError, Place
-from karat.measures.documents.settings import TREC_EVAL, K, Persistence, Rel
-from karat.measures.documents.unjudged import monotone
+from karat.measures.documents.declarations import TREC_EVAL, K, Persistence, Rel, monotone
 from karat.registry import Effect, Help, Measure, register
 from karat.registry.names import format_value
 

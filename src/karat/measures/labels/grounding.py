@@ -9,7 +9,7 @@ import numpy as np
 from karat.data.judged import Floats
 from karat.data.verdicts import Relation, Verdicts
 from karat.measures.documents.average import AP
-from karat.measures.documents.settings import Rel
+from karat.measures.documents.declarations import Rel
 from karat.registry import Help, LabelRelation, Measure, register
 
 Partial = Annotated[float, Help("how much partial support counts", low=0, high=1)]

@@ -8,8 +8,8 @@ import numpy as np
 
 from karat.data.judged import Floats
 from karat.data.verdicts import Relation, Verdicts, known_share
+from karat.measures.documents.declarations import K
 from karat.measures.documents.recall import R
-from karat.measures.documents.settings import K
 from karat.registry import Help, register
 
 Kind = Annotated[
