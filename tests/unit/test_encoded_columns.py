@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, Scores
-from karat.reading.bytes import arrow_file, arrow_values, compression, input_file
+from karat.reading.bytes import arrow_file, compression, input_file
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs import arrow_blocks, arrow_columns, pair_checks
 from karat.reading.pairs.arrow_columns import text_ids, valid_numbers
@@ -140,9 +140,9 @@ def test_encoded_columns_are_read_as_plain_ones(values: list[str], start: int, e
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     for checks in (pair_checks, arrow_columns):
         monkeypatch.setattr(checks, "LONGEST_ID", 1000)
-    for module in (arrow_values, arrow_blocks):
+    for module in (arrow_file, arrow_blocks):
         monkeypatch.setattr(module, "LARGEST_COLUMN", 1 << 20)
-    monkeypatch.setattr(arrow_values, "_LONG_ON_AVERAGE", 100)
+    monkeypatch.setattr(arrow_file, "_LONG_ON_AVERAGE", 100)
     monkeypatch.setattr(compression, "_EXPANSION_CHECKED_FROM", 1 << 20)
 
 

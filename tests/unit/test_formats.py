@@ -16,7 +16,7 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import Format
 from karat.reading.contents.formats import contradiction, detect
 from karat.reading.contents.samples import Sample, sample
-from karat.reading.pairs.run_files import named_runs
+from karat.reading.pairs.paths import named_runs
 from karat.reading.pairs.tables import Number
 
 CONTENTS: dict[str, tuple[str, Format]] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from karat.reading.bytes.input_file import InputFile
-from karat.reading.bytes.json_start import json_or_jsonl
+from karat.reading.bytes.json_decoding import json_or_jsonl
 
 RECORD = '{"query": "q1", "documents": ["d1"]}'
 LONG = {"q1": {f"d{at}": 1.5 for at in range(10_000)}}

@@ -18,7 +18,7 @@ from karat.comparison.gate.config import read_config
 from karat.reading.bytes import compression, input_file
 from karat.reading.bytes.input_file import Block, InputFile
 from karat.reading.pairs import tables, trec_blocks
-from karat.reading.pairs.trec_lines import RUN, parse_lines
+from karat.reading.pairs.trec import RUN, parse_lines
 from tests.block_size import block_size
 
 MB = 1 << 20

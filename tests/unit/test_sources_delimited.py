@@ -16,8 +16,8 @@ from karat import KaratError, evaluate
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs import delimited_blocks
 from karat.reading.pairs.any_source import read_truth
-from karat.reading.pairs.delimited import looks_delimited, separator_of
-from karat.reading.pairs.delimited_table import DelimitedTable
+from karat.reading.pairs.delimited import DelimitedTable
+from karat.reading.pairs.delimited_layout import looks_delimited, separator_of
 from tests.block_size import block_size
 
 Rows = list[tuple[str, str, float]]

@@ -23,7 +23,7 @@ from karat.errors import Place
 from karat.options import Ties
 from karat.reading.bytes import input_file
 from karat.reading.bytes.input_file import Block, InputFile
-from karat.reading.pairs import trec, trec_blocks, trec_lines
+from karat.reading.pairs import trec, trec_blocks
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.tables import Columns, TableRun
 from tests.block_size import block_size
@@ -318,14 +318,14 @@ def rows_of(columns: Columns) -> list[tuple[str, str, float]]:
 @example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n")
 def test_the_three_parsers_agree_on_every_block_that_they_can_read(data: bytes) -> None:
     block = Block(memoryview(data), InputFile("file"), 0)
-    pairs = trec_lines.parse_lines(block, trec_lines.RUN)
+    pairs = trec.parse_lines(block, trec.RUN)
     expected_rows = list(zip(pairs.queries, pairs.docs, pairs.numbers.tolist(), strict=True))
     separator = trec_blocks._single_separator(block.data)
-    as_is = trec_blocks._parse_with_arrow(block.data, separator, trec_lines.RUN) if separator else None
-    collapsed = trec_blocks._parse_with_arrow(trec_blocks._collapse_white_space(data), " ", trec_lines.RUN)
+    as_is = trec_blocks._parse_with_arrow(block.data, separator, trec.RUN) if separator else None
+    collapsed = trec_blocks._parse_with_arrow(trec_blocks._collapse_white_space(data), " ", trec.RUN)
     assert as_is is None or rows_of(as_is) == expected_rows
     assert collapsed is None or rows_of(collapsed) == expected_rows
-    assert rows_of(trec_blocks.read_block(block, trec_lines.RUN)) == expected_rows
+    assert rows_of(trec_blocks.read_block(block, trec.RUN)) == expected_rows
 
 
 @pytest.mark.parametrize("size", [1, 5, 64, 1000, 1 << 20])

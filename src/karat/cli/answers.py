@@ -62,7 +62,7 @@ def command(
     from karat.cli.settings import with_findings, with_static_model
     from karat.errors import KaratError
     from karat.evaluation import DEFAULT_ANSWER_MEASURES, evaluate_answers, select_measures
-    from karat.reading.pairs.run_files import run_names
+    from karat.reading.pairs.paths import run_names
     from karat.reading.records.answers import read_gold_answers
     from karat.registry.selection import listed_measures
     from karat.scores import SystemScores

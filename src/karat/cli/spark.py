@@ -119,8 +119,8 @@ def _evaluating(
     """The ground truth, the runs by name, and the other arguments of evaluations in a session of Spark."""
     from karat.engines.spark.session import spark_session
     from karat.evaluation import DEFAULT_MEASURES, select_measures
-    from karat.reading.pairs.beir import is_data_set, qrels_of_split
-    from karat.reading.pairs.run_files import run_names
+    from karat.reading.pairs.data_sets import is_data_set, qrels_of_split
+    from karat.reading.pairs.paths import run_names
 
     measures = settings.names() or DEFAULT_MEASURES
     select_measures(measures)  # an unknown one is an error before Spark is started

@@ -23,9 +23,8 @@ from karat.reading.columns import absence, plain_names
 from karat.reading.contents.contents import Content, content_of, first_is_truth
 from karat.reading.contents.samples import sample
 from karat.reading.pairs.any_source import read_truth
-from karat.reading.pairs.beir import is_data_set, qrels_of_split
-from karat.reading.pairs.data_sets import named_data_set
-from karat.reading.pairs.run_files import name_of_file, run_names
+from karat.reading.pairs.data_sets import is_data_set, named_data_set, qrels_of_split
+from karat.reading.pairs.paths import name_of_file, run_names
 from karat.scores import Finding, Scores
 from karat.scores.columns import with_lower_is_better
 from karat.scores.finding import hint_about_documents

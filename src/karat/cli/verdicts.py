@@ -143,7 +143,7 @@ def template(
     from karat.grounding.responses.results import read_responses
     from karat.grounding.sheets.sheets import sheet_of, write_sheet
     from karat.grounding.verdict_file.reading import read_verdict_records
-    from karat.reading.pairs.run_files import run_names
+    from karat.reading.pairs.paths import run_names
 
     if os.path.exists(file) and os.path.getsize(file):
         hint = "Write to another file, or remove this one first."

@@ -20,7 +20,7 @@ from karat.matching.matchers import matcher_of
 from karat.options import AUTHOR, Unknown, complete_options
 from karat.reading.bytes.input_file import Progress
 from karat.reading.pairs.objects import rereadable
-from karat.reading.pairs.run_files import named_runs
+from karat.reading.pairs.paths import named_runs
 from karat.reading.records.result_fields import PARTS
 from karat.reading.records.results import Results, read_results
 from karat.registry import Measure, Subject, meanings, parse

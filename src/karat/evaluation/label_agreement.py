@@ -21,7 +21,7 @@ from karat.matching.matchers import Same
 from karat.reading.columns import GivenNames
 from karat.reading.pairs.any_source import Truth
 from karat.reading.pairs.objects import rereadable
-from karat.reading.pairs.run_files import named_runs
+from karat.reading.pairs.paths import named_runs
 from karat.registry.names import format_value
 from karat.registry.selection import DEFAULT_MEASURES, Measures, Selection, of_subject, select_measures
 from karat.scores import Scores

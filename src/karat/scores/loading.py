@@ -18,8 +18,7 @@ from karat.output.delimited import unguarded
 from karat.reading.bytes.delimited_text import SEPARATORS, likely_separator, parsed_rows, row_error
 from karat.reading.bytes.file_objects import FileSource, is_file_object
 from karat.reading.bytes.input_file import InputFile
-from karat.reading.bytes.json_decoding import decode_json
-from karat.reading.bytes.json_start import json_or_jsonl
+from karat.reading.bytes.json_decoding import decode_json, json_or_jsonl
 from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, arrow_format
 from karat.reading.bytes.names import ArrowFormat, format_of_name, is_arrow, without_suffixes
 from karat.reading.bytes.part_files import METADATA

@@ -191,7 +191,7 @@ def column_values(column: Any, place: Place | str, is_measure: bool) -> Sequence
     """The values of an Arrow column; those that cannot be ids or numbers are described by their type."""
     import pyarrow as pa
 
-    from karat.reading.bytes.arrow_values import decoded
+    from karat.reading.bytes.arrow_file import decoded
 
     column = decoded(column, place)
     kind = column.type

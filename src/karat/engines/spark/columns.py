@@ -10,8 +10,7 @@ import pyarrow as pa
 from karat.errors import KaratError, Message, Parameter, Place
 from karat.reading.columns import GivenNames, check_unique, missing_columns, names_present
 from karat.reading.columns.spellings import fitting_columns
-from karat.reading.pairs.arrow_columns import id_notes
-from karat.reading.pairs.arrow_lists import list_columns, read_lists
+from karat.reading.pairs.arrow_columns import id_notes, list_columns, read_lists
 from karat.reading.pairs.columns import columns_to_read
 from karat.reading.pairs.frames import Frame
 from karat.reading.pairs.numeric_ids import Note

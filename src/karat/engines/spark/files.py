@@ -14,8 +14,7 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.kinds import PEEK, compression_of
 from karat.reading.bytes.names import COMPRESSIONS, IN_PROSE, Format, check_format, format_of_name
 from karat.reading.bytes.remote import RemotePath, local_path
-from karat.reading.contents.formats import check_content, contradiction, detect
-from karat.reading.contents.guessed_formats import FormatGuess
+from karat.reading.contents.formats import FormatGuess, check_content, contradiction, detect
 from karat.reading.pairs.tables import Number
 
 if TYPE_CHECKING:

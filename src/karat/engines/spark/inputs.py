@@ -17,7 +17,7 @@ from karat.engines.spark.text_files import table_of_text
 from karat.errors import KaratError, Parameter, require, shown
 from karat.reading.bytes.names import IN_PROSE
 from karat.reading.columns import GivenNames
-from karat.reading.pairs.beir import is_data_set, qrels_of_split
+from karat.reading.pairs.data_sets import is_data_set, qrels_of_split
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -32,17 +32,16 @@ from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError
 from karat.reading.columns import GivenNames, Noun
-from karat.reading.pairs.delimited import Delimited, empty_error, layout_of
 from karat.reading.pairs.delimited_blocks import read_block as read_delimited
+from karat.reading.pairs.delimited_layout import Delimited, empty_error, layout_of
 from karat.reading.pairs.files import names_for_file
-from karat.reading.pairs.json_files import fields_of_objects, json_lines
-from karat.reading.pairs.json_pairs import HINT
-from karat.reading.pairs.json_pairs import empty_error as empty_objects
+from karat.reading.pairs.json_files import HINT, fields_of_objects, json_lines
+from karat.reading.pairs.json_files import empty_error as empty_objects
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.pairs.tables import Number
+from karat.reading.pairs.trec import empty_error as empty_trec
+from karat.reading.pairs.trec import layout_of_trec
 from karat.reading.pairs.trec_blocks import read_block as read_trec
-from karat.reading.pairs.trec_lines import empty_error as empty_trec
-from karat.reading.pairs.trec_lines import layout_of_trec
 from karat.reading.records.answer_rows import HINT as ANSWERS_HINT
 from karat.reading.records.answer_rows import AnswerFields
 from karat.reading.records.record_files import delimiter_of, records_from_table

@@ -20,7 +20,7 @@ from karat.grounding.verdict_file.tasks import Task, read_task
 from karat.options import check_choice
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.json_decoding import decode_json
-from karat.reading.pairs.run_files import run_names
+from karat.reading.pairs.paths import run_names
 from karat.reading.texts.texts import read_texts
 
 if TYPE_CHECKING:

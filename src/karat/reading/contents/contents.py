@@ -21,8 +21,7 @@ from karat.reading.bytes.names import Format, is_arrow
 from karat.reading.bytes.part_files import DESCRIPTION, METADATA
 from karat.reading.columns.spellings import SPELLINGS, find_column, is_spelling
 from karat.reading.contents.samples import Sample, sample
-from karat.reading.pairs.beir import is_data_set
-from karat.reading.pairs.data_sets import named_data_set
+from karat.reading.pairs.data_sets import is_data_set, named_data_set
 from karat.reading.pairs.elasticsearch import elasticsearch_content, reject_elasticsearch
 from karat.reading.records.result_fields import are_results, names_by_field
 from karat.reading.texts.text_files import Content as TextContent

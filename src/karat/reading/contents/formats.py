@@ -1,16 +1,25 @@
-"""The format of a file: by its content first, and by its name where the content leaves a choice."""
+"""The format of a file: by its content first, and by its name where the content leaves a choice.
+
+An error about the content of a file whose format was guessed says so, because the guess may be wrong.
+"""
 
 from __future__ import annotations
 
-from karat.errors import KaratError, Message, Parameter
-from karat.reading.bytes.input_file import InputFile
-from karat.reading.bytes.json_start import is_json, json_or_jsonl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from karat.errors import KaratError, Message, Parameter, Place
+from karat.reading.bytes.input_file import InputFile, Progress
+from karat.reading.bytes.json_decoding import InvalidJsonError, is_json, json_or_jsonl
 from karat.reading.bytes.kinds import arrow_format
 from karat.reading.bytes.names import IN_PROSE, Format, format_of_name, is_arrow
 from karat.reading.bytes.part_files import part_files
-from karat.reading.pairs.delimited import looks_delimited
-from karat.reading.pairs.tables import Number
-from karat.reading.pairs.trec_lines import QRELS, RUN, first_rows, fits, has_width_of_trec, layout_of_trec
+from karat.reading.pairs.delimited_layout import looks_delimited
+from karat.reading.pairs.numeric_ids import Note
+from karat.reading.pairs.tables import Columns, Number, PairTable
+from karat.reading.pairs.trec import QRELS, RUN, first_rows, fits, has_width_of_trec, layout_of_trec
 
 # Similar formats: if a file named as one of them has the other format, no note is needed.
 _ALIKE: tuple[set[Format], ...] = ({"csv", "tsv"}, {"json", "jsonl"}, {"trec", "tsv"})
@@ -101,3 +110,78 @@ def _is_separated(start: bytes, given: Format) -> bool:
 
 def _has_bracket(start: bytes) -> bool:
     return start.lstrip().startswith((b"{", b"["))
+
+
+@dataclass(frozen=True)
+class FormatGuess:
+    """The format that a file is assumed to have."""
+
+    file: InputFile
+    format: Format
+    number: Number
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Add the format to an error about the content of the file, unless the name and the content agree on it."""
+        try:
+            yield
+        except KaratError as error:
+            # Other errors are about the file as a whole, such as one that is damaged.
+            if error.place != Place(self.file.name) or isinstance(error, InvalidJsonError):
+                error.add_hint(self.hint())
+            raise
+
+    def hint(self) -> Message:
+        """That the format was guessed; empty if the name and the content agree on it."""
+        if is_arrow(self.format) or is_certain(self.file, self.format, self.number):
+            return ""
+        option = "truth_format" if self.number == "grade" else "run_format"
+        read_as = f"The file is read as {IN_PROSE[self.format]}"
+        return [f"{read_as}; if it has another format, use ", Parameter(option), "."]
+
+
+@dataclass(frozen=True)
+class GuessedTable:
+    """A table in a file whose format was guessed."""
+
+    table: PairTable
+    guess: FormatGuess
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def number(self) -> Number:
+        return self.table.number
+
+    @property
+    def by_rank(self) -> bool:
+        return self.table.by_rank
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return self.table.notes
+
+    def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
+        """The parts of the table."""
+        with self.guess.explained():
+            for part in self.table.parts(progress, whole_queries=whole_queries):
+                yield partial(self._read, part)
+
+    def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
+        """The number of each document of each query in a small table."""
+        with self.guess.explained():
+            return self.table.small(progress)
+
+    def locate(self, query: str, doc: str) -> Place:
+        """The two places at which a document is listed for a query."""
+        return self.table.locate(query, doc)
+
+    def empty_error(self) -> KaratError:
+        """The error for a table without rows."""
+        return self.table.empty_error()
+
+    def _read(self, part: Callable[[], Columns]) -> Columns:
+        with self.guess.explained():
+            return part()

@@ -13,7 +13,7 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import Format, check_format, is_arrow
 from karat.reading.bytes.part_files import files_of_table
 from karat.reading.contents.formats import detect
-from karat.reading.pairs.delimited import separator_of
+from karat.reading.pairs.delimited_layout import separator_of
 from karat.reading.records.json_frames import frame_in_json
 
 _START = 1 << 16  # bytes

@@ -16,8 +16,7 @@ from karat.reading.contents.contents import Kind
 from karat.reading.contents.formats import detect
 from karat.reading.conversion.kinds import check_kind, check_suffix, kind_of_file, kind_of_object, kind_of_roles
 from karat.reading.conversion.targets import Target, target_of
-from karat.reading.pairs.beir import is_data_set, qrels_of_split
-from karat.reading.pairs.data_sets import named_data_set
+from karat.reading.pairs.data_sets import is_data_set, named_data_set, qrels_of_split
 from karat.reading.pairs.files import Reading
 from karat.reading.pairs.numeric_ids import notes_on_reading
 

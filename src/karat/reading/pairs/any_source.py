@@ -11,10 +11,10 @@ from karat.documents.key import Key
 from karat.errors import KaratError, list_hint, require, shown
 from karat.reading.bytes.input_file import InputFile, Progress, is_file
 from karat.reading.columns import GivenNames, plain_names
-from karat.reading.pairs.beir import is_data_set, qrels_of_split
 from karat.reading.pairs.containers import Run, Truth
+from karat.reading.pairs.data_sets import is_data_set, qrels_of_split
 from karat.reading.pairs.files import DescribedFile, Reading, open_file
-from karat.reading.pairs.json_lists import records_by_query
+from karat.reading.pairs.json_files import records_by_query
 from karat.reading.pairs.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.reading.pairs.objects import adapted, read_object
 from karat.reading.pairs.tables import ByQuery, Number, TableRun, truth_from_rows, truth_from_table

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 
 from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Place
-from karat.reading.bytes.arrow_file import ArrowFile, errors_of, rows_at_once
-from karat.reading.bytes.arrow_values import LARGEST_COLUMN, decoded
+from karat.reading.bytes.arrow_file import LARGEST_COLUMN, ArrowFile, decoded, errors_of, rows_at_once
 from karat.reading.bytes.threads import in_threads
 from karat.reading.pairs.arrays import Column, concatenate, to_numpy
 from karat.reading.pairs.arrow_columns import checked_columns, rules_of, valid_ids, valid_numbers

@@ -14,8 +14,7 @@ from karat.reading.bytes.arrow_file import ArrowFile, errors_of
 from karat.reading.bytes.input_file import InputFile, Progress
 from karat.reading.bytes.names import ArrowFormat
 from karat.reading.pairs.arrow_blocks import RowBlock, blocks_of, parts_of
-from karat.reading.pairs.arrow_columns import id_notes
-from karat.reading.pairs.arrow_lists import list_columns, read_lists
+from karat.reading.pairs.arrow_columns import id_notes, list_columns, read_lists
 from karat.reading.pairs.columns import ReadColumns, columns_to_read
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.pairs.tables import ByQuery, Columns, Number, both

@@ -1,175 +1,178 @@
-"""The layout of a CSV or TSV file, judging by how it begins: its separator, its header, and which columns to read."""
+"""CSV and TSV files of ground truth and runs: large ones are read in blocks, with Arrow, and small ones in Python.
+
+`parse_rows` defines how a row is read, and finds the errors about it.
+"""
 
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import islice
 
-from karat.errors import KaratError, Place, enumeration, shown
-from karat.reading.bytes.delimited_text import first_rows, likely_separator, parsed_rows, row_ends, row_error
-from karat.reading.bytes.input_file import InputFile
-from karat.reading.columns.spellings import Role, is_spelling
-from karat.reading.pairs.columns import columns_to_read
-from karat.reading.pairs.headerless import assumed_names, column_numbers, is_number, is_trec
-from karat.reading.pairs.pair_checks import PairRules, hint_on_column
-from karat.reading.pairs.tables import Number
+from karat.errors import KaratError, Place, plural
+from karat.reading.bytes.delimited_text import SEPARATORS, Row, TooLongError, parsed_rows, row_error
+from karat.reading.bytes.input_file import Block, InputFile, Progress
+from karat.reading.pairs.delimited_layout import Delimited, DelimitedLayout, empty_error, layout_of
+from karat.reading.pairs.pair_checks import PairColumns, read_pairs
+from karat.reading.pairs.tables import Columns, Number, by_query, first_two_lines, is_small_file
 
-Delimited = Literal["csv", "tsv"]
-
-_PEEK = 1 << 16  # bytes
-_LARGEST_PEEK = 1 << 22
-_DECIMAL_ID = re.compile(r"\d+\.0")
+_WITHOUT_TEXTS = "Otherwise, leave out the columns with texts; karat reads only the query, the document and a number."
 
 
 @dataclass(frozen=True)
-class DelimitedLayout:
-    """How the rows of a file are read.
+class DelimitedTable:
+    """A CSV or TSV file with a row per query and document."""
 
-    `start` is the byte at which the first row begins, not counting a byte order mark. `query`, `doc` and `number` are
-    positions of columns; without a `number`, every document has grade 1. With `by_rank`, the number is a rank.
-    """
+    source: InputFile
+    number: Number
+    layout: DelimitedLayout
 
-    separator: str
-    width: int
-    start: int
-    query: int
-    doc: int
-    number: int | None
-    by_rank: bool
-    notes: tuple[str, ...]
+    @classmethod
+    def of(
+        cls,
+        source: InputFile,
+        format: Delimited,  # noqa: A002
+        number: Number,
+        columns: Mapping[str, str] | None,
+    ) -> DelimitedTable:
+        """The table in a file; `columns` are the names or numbers of columns, by role."""
+        return cls(source, number, layout_of(source, format, number, columns))
 
-    def rules(self, number: Number) -> PairRules:
-        """What the pairs of a file must be."""
-        noun: Literal["grade", "score", "rank"] = "rank" if self.by_rank else number
-        return PairRules(noun, hint_on_column(noun), encoded=True)
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def by_rank(self) -> bool:
+        return self.layout.by_rank
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.layout.notes
+
+    def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
+        """One part per block of the file."""
+        from karat.reading.pairs.delimited_blocks import read_block
+
+        for block in self._blocks(progress, self._last_row_end(whole_queries)):
+            yield partial(read_block, block, self.layout, self.number, self._is_guarded)
+
+    def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
+        """The number of each document of each query in a small file."""
+        if not is_small_file(self.source):
+            return None
+        blocks = self._blocks(progress, lambda _: 0)  # all rows are in one block
+        try:
+            pairs = [*map(self._pairs, blocks)]
+        except TooLongError:
+            return None
+        return by_query(pairs[0]) if pairs else None
+
+    def locate(self, query: str, doc: str) -> Place:
+        """The first two lines with this query and document: `run.csv:3 and 7`."""
+        # In the file, the id may be in quotation marks, and those that are part of it are doubled.
+        part = max(doc.split('"'), key=len).encode()
+
+        def lines_in(block: Block) -> list[int]:
+            if part not in bytes(block.data):
+                return []
+            pairs = self._pairs(block)
+            rows = zip(rows_of(block, self.layout), pairs.queries, pairs.docs, strict=True)
+            return [row.line for row, *pair in rows if pair == [query, doc]]
+
+        return first_two_lines(self.source, self._blocks(None, self._last_row_end(False)), lines_in)
+
+    def empty_error(self) -> KaratError:
+        """The error for a file without rows."""
+        return empty_error(self.name, self.number)
+
+    def _blocks(self, progress: Progress | None, last_end: Callable[[bytearray], int]) -> Iterator[Block]:
+        """The rows in blocks, without the header; see `InputFile.blocks`."""
+        first: int | None = None
+        for block in self.source.blocks(progress, last_end=last_end):
+            first = block.offset if first is None else first
+            header = min(max(first + self.layout.start - block.offset, 0), len(block.data))
+            yield Block(block.data[header:], self.source, block.offset + header)
+
+    def _pairs(self, block: Block) -> PairColumns:
+        return parse_rows(block, self.layout, self.number, self._is_guarded)
+
+    def _last_row_end(self, whole_queries: bool) -> Callable[[bytearray], int]:
+        from karat.reading.pairs.delimited_blocks import last_row_end
+
+        return partial(last_row_end, layout=self.layout, whole_queries=whole_queries)
+
+    def _is_guarded(self) -> bool:
+        return self._guarded
+
+    @cached_property
+    def _guarded(self) -> bool:
+        return guarded_ids(self._blocks(None, self._last_row_end(False)), self.layout)
 
 
-def looks_delimited(start: bytes) -> Delimited | None:
-    r"""The format of a text with these first bytes, if it is CSV or TSV; None for TREC files, JSON and anything else.
+def parse_rows(block: Block, layout: DelimitedLayout, number: Number, is_guarded: Callable[[], bool]) -> PairColumns:
+    """The pairs of a block. The first row that is wrong is an error."""
 
-    >>> looks_delimited(b"query-id\tcorpus-id\tscore\n"), looks_delimited(b"q1\t0\td1\t1\n")
-    ('tsv', None)
-    """
-    if start.lstrip()[:1] in (b"", b"{", b"["):
-        return None
-    text = start.decode(errors="replace")
-    separator = separator_of(text)
-    if separator not in text:
-        return None
-    rows = first_rows(text, separator, whole=False)
-    if not rows or len(rows[0]) < 2:
-        return None
-    if not _has_known_names(rows[0]) and (
-        len({*map(len, rows)}) > 1 or is_trec(text.splitlines()[: len(rows)], separator)
-    ):
-        return None
-    return "tsv" if separator == "\t" else "csv"
+    def rows() -> Iterator[tuple[str, str, str | float]]:
+        for _, cells in rows_of(block, layout):
+            yield cells[layout.query], cells[layout.doc], 1.0 if layout.number is None else cells[layout.number]
+
+    def place(row: int) -> Place:
+        return block.place(next(islice(rows_of(block, layout), row, None)).line)
+
+    pairs = read_pairs(rows, layout.rules(number), place)
+    return pairs._replace(queries=_unguarded(pairs.queries, is_guarded), docs=_unguarded(pairs.docs, is_guarded))
 
 
-def layout_of(
-    file: InputFile,
-    format: Delimited,  # noqa: A002
-    number: Number,
-    given: Mapping[str, str] | None,
-) -> DelimitedLayout:
-    """The layout of a file; `given` are the columns to read by role: their names, or their numbers from 1."""
-    start, separator, rows = _beginning(file, format)
-    if not rows:
-        _check_first_row(start, separator, file.name)
-        raise empty_error(file.name, number)
-    width = len(rows[0])
-    if width == 1:
-        raise _one_column(file.name, rows[0][0], number)
-    has_header = _has_header(rows, given)
-    names = tuple(map(str.strip, rows[0])) if has_header else assumed_names(rows, number, given, file.name)
-    # A table of relevant documents may have no grades.
-    all_names = (*names, "grade") if width == 2 and number == "grade" else names
-    columns = columns_to_read(all_names, number, _by_name(given, names), file.name)
-    query, doc, value = map(all_names.index, (columns.query, columns.doc, columns.number))
-    notes = columns.note(file.name)
-    if not has_header and set(names) - {*column_numbers(width)}:
-        layout = f"{file.name}: the file has no header; its columns are read as {enumeration(names, 'and')}"
-        notes = (layout, *replace(columns, by_rank=False).note(file.name))
-    if value == width:
-        notes = (*notes, f"{file.name}: the file has no grades, so every document in it has grade 1")
-    notes += _decimal_ids_note(rows[has_header:], {columns.query: query, columns.doc: doc}, file.name)
-    first_row = next(end for end, is_blank in row_ends(start, separator) if not is_blank) if has_header else 0
-    return DelimitedLayout(
-        separator, width, first_row, query, doc, None if value == width else value, columns.by_rank, notes
-    )
+def _unguarded(ids: Sequence[str], is_guarded: Callable[[], bool]) -> Sequence[str]:
+    """Ids without the apostrophe that `--safe-csv` has put before them."""
+    if not any(each[0] == "'" for each in ids) or not is_guarded():
+        return ids
+    from karat.output.delimited import is_formula
+
+    return [each[1:] if is_formula(each) else each for each in ids]
 
 
-def _decimal_ids_note(rows: Sequence[Sequence[str]], columns: Mapping[str, int], name: str) -> tuple[str, ...]:
-    """A note on ids such as `7.0`, which pandas writes for whole numbers if one is missing: they do not match `7`."""
-    decimal = [
-        shown(column)
-        for column, at in columns.items()
-        if rows and all(len(row) > at and _DECIMAL_ID.fullmatch(row[at]) for row in rows)
-    ]
-    if not decimal:
-        return ()
-    return (f"{name}: ids in {enumeration(decimal, 'and')} end with .0, so that 7.0 does not match an id 7",)
-
-
-def _check_first_row(start: bytes, separator: str, name: str) -> None:
-    """Raise the error of a first row that cannot be parsed."""
+def rows_of(block: Block, layout: DelimitedLayout) -> Iterator[Row]:
+    """The rows of a block, which have as many cells as the first row of the file."""
+    data = bytes(block.data)
+    if b"\0" in data:
+        line = data[: data.index(b"\0")].replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n")
+        hint = "This is binary data, or UTF-16: save the file as text in UTF-8."
+        raise KaratError("the line contains a NUL byte", place=block.place(line), hint=hint)
     try:
-        next(parsed_rows(start.decode("utf-8", "surrogateescape"), separator), None)
+        for row in parsed_rows(data.decode("utf-8", "surrogateescape"), layout.separator):
+            if len(row.cells) != layout.width:
+                raise _wrong_width(row, layout, block)
+            yield row
     except csv.Error as error:
-        hint = "Otherwise, leave out the columns with texts."
-        raise row_error(error, separator, Place(name, line=error.args[1] + 1), hint) from None
+        raise row_error(error, layout.separator, block.place(error.args[1]), _WITHOUT_TEXTS) from None
 
 
-def empty_error(name: str, number: Number) -> KaratError:
-    """The error for a file without rows."""
-    kind = "run" if number == "score" else "ground truth"
-    hint = f"Each row has a query, a document and a {number}; a header names the columns: query,doc,{number}."
-    return KaratError(f"the {kind} is empty", place=name, hint=hint)
+def guarded_ids(blocks: Iterator[Block], layout: DelimitedLayout) -> bool:
+    """Whether ids have an apostrophe before what a spreadsheet would run as a formula, as `--safe-csv` writes them.
+
+    A safe file has no id that is a formula. In any other file, the apostrophe is part of the id.
+    """
+    from karat.output.delimited import is_formula
+
+    found = False
+    for block in blocks:
+        for row in rows_of(block, layout):
+            for cell in (row.cells[layout.query], row.cells[layout.doc]):
+                if is_formula(cell):
+                    if not cell.startswith("'"):
+                        return False
+                    found = True
+    return found
 
 
-def separator_of(text: str) -> str:
-    """The separator of the columns of a table of queries and documents."""
-    return likely_separator(text, _has_known_names)
-
-
-def _beginning(file: InputFile, format: Delimited) -> tuple[bytes, str, list[list[str]]]:  # noqa: A002
-    """The first bytes of a file, its separator, and its first rows: at least two, if it has two."""
-    size = _PEEK
-    while True:
-        start = file.start(size)
-        text = start.decode("utf-8", "surrogateescape")
-        separator = "\t" if format == "tsv" else separator_of(text)
-        rows = first_rows(text, separator, whole=len(start) < size)
-        if len(rows) > 1 or len(start) < size or size >= _LARGEST_PEEK:
-            return start, separator, rows
-        size *= 8
-
-
-def _has_header(rows: Sequence[Sequence[str]], given: Mapping[str, str] | None) -> bool:
-    """Whether the first row names the columns: by known names, or by texts above columns of numbers."""
-    first, *others = rows
-    if _has_known_names(first) or any(name in first and not is_number(name) for name in (given or {}).values()):
-        return True
-    columns = zip(first, zip(*others, strict=False), strict=False)
-    above_numbers = [name for name, cells in columns if all(map(is_number, cells))]
-    return bool(above_numbers) and not any(map(is_number, above_numbers))
-
-
-def _has_known_names(row: Sequence[str]) -> bool:
-    """Whether a row names the columns of at least two of query, document and number."""
-    roles: tuple[tuple[Role, ...], ...] = (("query",), ("doc",), ("grade", "score", "rank"))
-    return sum(any(is_spelling(name, role) for name in row for role in group) for group in roles) > 1
-
-
-def _by_name(given: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str]:
-    """The columns to read by name; a number is the position of a column, unless it is the name of one."""
-    by_number = dict(zip(column_numbers(len(names)), names, strict=True))
-    return {role: name if name in names else by_number.get(name, name) for role, name in (given or {}).items()}
-
-
-def _one_column(name: str, first: str, number: Number) -> KaratError:
-    hint = f"Columns are separated by commas, semicolons or tabs: query,doc,{number}."
-    return KaratError(f"the first line has only one column: {shown(first)}", place=Place(name, line=1), hint=hint)
+def _wrong_width(row: Row, layout: DelimitedLayout, block: Block) -> KaratError:
+    what = f"the row has {plural(len(row.cells), 'column')}, but the first row has {layout.width}"
+    separator = SEPARATORS[layout.separator]
+    hint = f"Put values that contain a {separator}, a line break or a quotation mark in quotation marks."
+    if layout.separator == "," and len(row.cells) == layout.width + 1:
+        hint += " Write numbers with a decimal point."
+    return KaratError(what, place=block.place(row.line), hint=hint)

@@ -1,7 +1,7 @@
 """Read large CSV and TSV files in blocks, with Arrow.
 
 A quoted value may contain line ends, so the end of a row is a line end that is not in quotation marks. If Arrow might
-read a block differently from `delimited_rows`, or cannot read it, each row is parsed in Python.
+read a block differently from `parse_rows`, or cannot read it, each row is parsed in Python.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from karat.reading.bytes.delimited_text import row_ends
 from karat.reading.bytes.input_file import BOM, Block
 from karat.reading.bytes.line_ends import LONGEST_LINE, last_line_end
 from karat.reading.pairs.arrays import Column, concatenate, offset_kind, to_numpy
-from karat.reading.pairs.delimited import DelimitedLayout
-from karat.reading.pairs.delimited_rows import parse_rows
+from karat.reading.pairs.delimited import parse_rows
+from karat.reading.pairs.delimited_layout import DelimitedLayout
 from karat.reading.pairs.pair_checks import LONGEST_ID, PairRules, are_valid, ordered
 from karat.reading.pairs.tables import Columns, Number, columns_of
 

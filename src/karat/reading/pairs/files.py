@@ -11,9 +11,8 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import ArrowFormat, Format, check_format, is_arrow
 from karat.reading.bytes.part_files import files_of_table
 from karat.reading.columns import GivenNames, IfPresent, Noun, names_present, plain_names
-from karat.reading.contents.formats import check_content, contradiction, detect
-from karat.reading.contents.guessed_formats import FormatGuess, GuessedTable
-from karat.reading.pairs.delimited import Delimited
+from karat.reading.contents.formats import FormatGuess, GuessedTable, check_content, contradiction, detect
+from karat.reading.pairs.delimited_layout import Delimited
 from karat.reading.pairs.tables import ByQuery, Number, PairTable
 
 
@@ -82,7 +81,7 @@ def _trec(file: InputFile, number: Number, columns: Names) -> PairTable:
 
 
 def _delimited(form: Delimited, file: InputFile, number: Number, columns: Names) -> PairTable:
-    from karat.reading.pairs.delimited_table import DelimitedTable
+    from karat.reading.pairs.delimited import DelimitedTable
 
     return DelimitedTable.of(file, form, number, columns)
 

@@ -1,26 +1,45 @@
-"""Read ground truth and runs from JSON files and from JSON lines, whatever shape they have."""
+"""Ground truth and runs in JSON files and in JSON lines, whatever shape they have.
+
+An object has one pair of query and document, or a list of the documents of a query.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
+from karat.documents.fields import document_field
+from karat.documents.ids import all_text, identifier
 from karat.errors import KaratError, Place, shown
 from karat.reading.bytes.input_file import InputFile, Progress
 from karat.reading.bytes.json_decoding import decode_json
 from karat.reading.columns.spellings import find_column
 from karat.reading.pairs.columns import ReadColumns, columns_to_read, lists_to_read
 from karat.reading.pairs.elasticsearch import reject_elasticsearch
-from karat.reading.pairs.json_lists import documents_by_query
-from karat.reading.pairs.json_pairs import HINT, ObjectSource, ObjectTable, empty_error
-from karat.reading.pairs.tables import ByQuery, Number, PairTable, is_small_file
+from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
+from karat.reading.pairs.objects import MOST_FIELDS
+from karat.reading.pairs.pair_checks import PairColumns, PairRules, checked_pairs, id_text, valid_pairs
+from karat.reading.pairs.tables import ByQuery, Columns, Number, PairTable, both, by_query, columns_of, is_small_file
 from karat.reading.records.json_frames import JsonFrame, frame_in_json
 from karat.reading.records.records import objects_from_json_lines
+from karat.reading.records.result_values import documents_of_record
 
 _OBJECTS_AT_ONCE = 1 << 16
 _FEW_OBJECTS = 5_000
 _FROM_PANDAS = 'Rows need names: write objects, as pandas does with to_json(orient="records").'
+Objects = Iterable[tuple[Sequence[int], Sequence[dict[str, Any]]]]
+"""Objects in blocks, each with its number: that of its line, or its position in a list."""
+
+HINT = {
+    "grade": 'Ground truth in JSON is {query: {doc: grade}}, {query: [doc, ...]}, or objects such as {"query": "q1",'
+    ' "doc": "d1", "grade": 1} or {"query": "q1", "documents": ["d1", "d2"]}.',
+    "score": 'A run in JSON is {query: {doc: score}}, {query: [doc, ...]}, or objects such as {"query": "q1",'
+    ' "doc": "d1", "score": 1.5} or {"query": "q1", "documents": ["d1", "d2"]}.',
+}
+_MOST_OF_A_QUERY = 1 << 24  # objects, which are in memory together
 
 
 def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
@@ -105,3 +124,223 @@ def fields_of_objects(
     if lists := lists_to_read(objects[0], number, columns):
         return lists, True
     return columns_to_read(list(objects[0]), number, columns, source.place(numbers[0]), "field"), False
+
+
+@dataclass(frozen=True)
+class ObjectSource:
+    """JSON objects that can be read more than once; `place` names an object by its number."""
+
+    name: str
+    read: Callable[[Progress | None], Objects]
+    place: Callable[[int], Place | str]
+    notes: tuple[Note, ...] = ()
+    is_small: Callable[[], bool] = lambda: False
+    """whether Python reads the objects in less time than it takes to load Arrow"""
+
+
+@dataclass(frozen=True)
+class ObjectTable:
+    """A table with an object per row."""
+
+    source: ObjectSource
+    number: Number
+    columns: ReadColumns
+    _numeric: set[IdKind] = field(default_factory=set, repr=False, compare=False)
+    """the ids that are numbers, as far as the objects were read"""
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def by_rank(self) -> bool:
+        return self.columns.by_rank
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return (*self.source.notes, *self.columns.note(self.name), *numeric_ids_note(self.name, *self._numeric))
+
+    def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
+        """One part per block of objects."""
+        blocks = self.source.read(progress)
+        for numbers, objects in self._whole_queries(blocks) if whole_queries else blocks:
+            yield partial(self._columns, numbers, objects)
+
+    def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
+        """The number of each document of each query, if there are few objects."""
+        if not self.source.is_small():
+            return None
+        blocks = list(self.source.read(progress))
+        return by_query(self._pairs(*([*chain.from_iterable(parts)] for parts in zip(*blocks, strict=True))))
+
+    def locate(self, query: str, doc: str) -> Place:
+        """The places of the first two objects with this query and document."""
+        found = (
+            number
+            for numbers, objects in self.source.read(None)
+            for number, each in zip(numbers, objects, strict=True)
+            if (id_text(each[self.columns.query]), id_text(each[self.columns.doc])) == (query, doc)
+        )
+        return both(*map(self._place, islice(found, 2)))
+
+    def empty_error(self) -> KaratError:
+        """The error for a source without objects."""
+        return empty_error(self.name, self.number)
+
+    def _whole_queries(self, blocks: Objects) -> Objects:
+        """The same objects in blocks that end where the query changes."""
+        kept_numbers: list[int] = []
+        kept: list[dict[str, Any]] = []
+        name = self.columns.query
+        for numbers, objects in blocks:
+            last = objects[-1].get(name)
+            start = len(objects)
+            while start and objects[start - 1].get(name) == last:
+                start -= 1
+            if kept and (start or kept[-1].get(name) != last):
+                yield [*kept_numbers, *numbers[:start]], [*kept, *objects[:start]]
+                kept_numbers, kept = [], []
+            elif start:
+                yield numbers[:start], objects[:start]
+            kept_numbers += numbers[start:]
+            kept += objects[start:]
+            if len(kept) > _MOST_OF_A_QUERY:
+                what = f"a query has more than {_MOST_OF_A_QUERY:,} objects, which are read into memory together"
+                raise KaratError(what, place=self._place(kept_numbers[0]), hint=f"Is {shown(name)} the query?")
+        if kept:
+            yield kept_numbers, kept
+
+    def _place(self, at: int) -> Place:
+        place = self.source.place(at)
+        return Place(place) if isinstance(place, str) else place
+
+    def _columns(self, numbers: Sequence[int], objects: Sequence[dict[str, Any]]) -> Columns:
+        return columns_of(self._pairs(numbers, objects))
+
+    def _pairs(self, numbers: Sequence[int], objects: Sequence[dict[str, Any]]) -> PairColumns:
+        """The pairs of some objects. The first object that is wrong is an error."""
+        names = self.columns
+        columns = [[each.get(name) for each in objects] for name in (names.query, names.doc, names.number)]
+        rules = PairRules("rank" if names.by_rank else self.number, HINT[self.number], finite=True)
+        pairs = valid_pairs(columns, rules)
+        if pairs is None:
+            rows = self._rows(numbers, objects)
+            pairs = checked_pairs(rows, rules, lambda row: self._place(numbers[row]))
+        self._numeric.update(pairs.numeric)
+        return pairs
+
+    def _rows(self, numbers: Sequence[int], objects: Sequence[dict[str, Any]]) -> Iterator[tuple[Any, Any, Any]]:
+        names = self.columns
+        for at, each in zip(numbers, objects, strict=True):
+            if each.get(names.doc) is None and lists_to_read(each, self.number, None):
+                what = "this object has the documents of a query, but the first object has a single document"
+                raise KaratError(what, place=self._place(at), hint="All objects of a file need the same fields.")
+            yield each.get(names.query), each.get(names.doc), each.get(names.number)
+
+
+def empty_error(name: str, number: Number) -> KaratError:
+    """The error for a source without any document."""
+    kind = "ground truth" if number == "grade" else "run"
+    return KaratError(f"the {kind} is empty", place=name, hint=HINT[number])
+
+
+def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns) -> ByQuery:
+    """The documents of each query. A query that appears twice is an error."""
+    by_query: dict[str, Any] = {}
+    numbers: dict[str, int] = {}
+    notes = (*source.notes, *fields.note(source.name))
+    for block, objects in source.read(None):
+        for at, each in zip(block, objects, strict=True):
+            query = _query(each, fields, source, at)
+            documents = _documents(each, fields, number, source, at)
+            if query in by_query:
+                first = source.place(numbers[query])
+                what = [f"query {shown(query)} was already in ", first]
+                raise KaratError(what, place=source.place(at), hint="List all documents of a query together.")
+            numbers[query] = at
+            by_query[query] = documents
+        if not all_text(each[fields.query] for each in objects):
+            notes = tuple(dict.fromkeys((*notes, *numeric_ids_note(source.name, "query"))))
+    return ByQuery(by_query, notes)
+
+
+def records_by_query(source: Any, number: Number, given: Mapping[str, str] | None, name: str) -> ByQuery | None:
+    """The documents of each query in a list of dictionaries; None if this is something else."""
+    first = source[0] if isinstance(source, list) and source else None
+    # A mapping with more keys, or with other ones, maps documents to numbers.
+    if not isinstance(first, dict) or len(first) > MOST_FIELDS or not all_text(first):
+        return None
+    fields = lists_to_read(first, number, given)
+    if fields is None:
+        return None
+    for at, record in enumerate(source):
+        if not isinstance(record, dict):
+            hint = "All records are dictionaries with the same fields."
+            raise KaratError(f"{shown(record)} is not a record", place=Place(name, row=at), hint=hint)
+    rows = ObjectSource(name, lambda _: [(range(len(source)), source)], lambda at: Place(name, row=at))
+    return documents_by_query(rows, number, fields)
+
+
+def _query(each: dict[str, Any], fields: ReadColumns, source: ObjectSource, at: int) -> str:
+    value = each.get(fields.query)
+    if type(value) is str:
+        return value
+    place = source.place(at)
+    if value is None:
+        raise KaratError(
+            f"the field {shown(fields.query)} is missing", place=place, hint="Every object and every row needs a query."
+        )
+    return identifier(value, place)
+
+
+def _documents(each: dict[str, Any], fields: ReadColumns, number: Number, source: ObjectSource, at: int) -> Any:
+    value = each.get(fields.doc)
+    if isinstance(value, dict) and isinstance(hits := value.get("hits"), list):
+        value = hits  # the response of Elasticsearch to a search
+    place = source.place(at)
+    if not isinstance(value, list | dict):
+        single = find_column(list(each), "doc") if value is None else None
+        what = (
+            "this object has a single document, but the first object has the documents of a query"
+            if single
+            else f"{shown(fields.doc)} is {shown(value)}, not a list of documents"
+        )
+        raise KaratError(what, place=place, hint="All objects of a file need the same fields; [] if there are none.")
+    documents = documents_of_record(value, place)
+    if isinstance(documents, list) and any(type(document) is dict for document in documents):
+        documents = [_with_id(document, place) if type(document) is dict else document for document in documents]
+        if number == "grade":
+            return _graded(documents, place)
+    return documents
+
+
+def _with_id(document: dict[str, Any], place: Place | str) -> dict[str, Any]:
+    """A document whose id has a usual name; a hit of Elasticsearch with the fields of its source."""
+    if isinstance(source := document.get("_source"), dict) and "_id" in document:
+        return {**source, "id": document["_id"], "score": document.get("_score")}
+    if document_field(document, "id") is None and document_field(document, "content") is None:
+        name = find_column(list(document), "doc")
+        if name is None:
+            listed = ", ".join(map(shown, list(document)[:20])) or "none"
+            what = f"a document has neither an id nor a content; its fields are {listed}"
+            raise KaratError(what, place=place, hint=HINT["score"])
+        return {**document, "id": document[name]}
+    return document
+
+
+def _graded(documents: Sequence[Any], place: Place | str) -> Any:
+    """Gold documents with a grade as `{id: grade}`; others as they are, with their scores."""
+    names = [find_column(list(each), "grade") if type(each) is dict else None for each in documents]
+    graded = [name is not None and name != "score" for name in names]
+    if not any(graded):
+        return documents
+    if not all(graded):
+        what = f"{graded.count(False)} of {len(graded)} gold documents have no grade"
+        raise KaratError(what, place=place, hint="Give a grade to all gold documents of a query, or to none.")
+    grades: dict[str, Any] = {}
+    for each, name in zip(documents, names, strict=True):
+        doc = identifier(document_field(each, "id"), place)
+        if doc in grades:
+            raise KaratError(f"document {doc} is judged twice", place=place, hint="Keep one judgment per document.")
+        grades[doc] = each[name]
+    return grades

@@ -69,7 +69,7 @@ def read_object(source: Any, number: Number, given: Mapping[str, str] | None, na
         if isinstance(source, Sequence):
             _reject_rows_as_lists(source, number, name)
         return None
-    from karat.reading.pairs.rows import read_rows
+    from karat.reading.pairs.frames import read_rows
 
     return read_rows(source, number, given, name)
 

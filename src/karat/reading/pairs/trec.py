@@ -1,15 +1,22 @@
-"""Read TREC qrels (ground truth) and runs: large files in blocks, with Arrow, and small files in plain Python."""
+"""TREC qrels (ground truth) and runs: large files are read in blocks, with Arrow, and small files in plain Python.
+
+`parse_lines` defines the formats, and finds the errors about a line. Columns are separated by any mix of spaces and
+tabs; blank lines and lines that begin with # are skipped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
+from typing import NamedTuple
 
-from karat.errors import KaratError, Place
+from karat.errors import KaratError, Place, plural
 from karat.reading.bytes.input_file import Block, InputFile, Progress
+from karat.reading.pairs.pair_checks import PairColumns, PairRules, read_pairs
 from karat.reading.pairs.tables import Columns, Number, by_query, first_two_lines, is_small_file
-from karat.reading.pairs.trec_lines import Layout, empty_error, layout_of_trec, parse_lines
 
 
 @dataclass(frozen=True)
@@ -63,3 +70,118 @@ def _read_block(block: Block, layout: Layout) -> Columns:
     from karat.reading.pairs.trec_blocks import read_block
 
     return read_block(block, layout)
+
+
+class Layout(NamedTuple):
+    """The columns of a file format, and which of them is the number to read."""
+
+    kind: str
+    columns: tuple[str, ...]
+    number: Number
+    open_ended: bool
+    hint: str
+
+    @property
+    def rules(self) -> PairRules:
+        """What the pairs of a file must be."""
+        return PairRules(self.number, self.hint, encoded=True)
+
+
+# As in trec_eval, text after the tag of a run is ignored, and text after a grade is an error.
+RUN = Layout(
+    "run", ("query", "Q0", "doc", "rank", "score", "tag"), "score", True,
+    "A TREC run has six columns: query Q0 document rank score tag.",
+)  # fmt: skip
+QRELS = Layout(
+    "ground truth", ("query", "iteration", "doc", "grade"), "grade", False,
+    "A TREC qrels file has four columns: query iteration document grade.",
+)  # fmt: skip
+
+_FIRST_LINES = 20
+_COMMENT = ord("#")
+
+
+def layout_of_trec(number: Number) -> Layout:
+    """The layout of ground truth or of a run."""
+    return QRELS if number == "grade" else RUN
+
+
+def fits(start: bytes, layout: Layout) -> bool:
+    """Whether `parse_lines` accepts the first lines of a file, whatever blanks and tabs are between the columns."""
+    rows = first_rows(start)
+    return bool(rows) and all(_fits(row, layout) for row in rows)
+
+
+def first_rows(start: bytes) -> list[list[bytes]]:
+    """The columns of the first lines, judging by the first bytes of a file. The last line may be cut."""
+    rows = (line.split() for line in start.splitlines())
+    found = [*islice((row for row in rows if row and not row[0].startswith(b"#")), _FIRST_LINES)]
+    return found if start.endswith((b"\n", b"\r")) or not 1 < len(found) < _FIRST_LINES else found[:-1]
+
+
+def has_width_of_trec(row: Sequence[object]) -> bool:
+    """Whether a row has as many columns as TREC qrels or a TREC run."""
+    return len(row) == len(QRELS.columns) or len(row) >= len(RUN.columns)
+
+
+def _fits(tokens: list[bytes], layout: Layout) -> bool:
+    count, wanted = len(tokens), len(layout.columns)
+    if count < wanted or (count > wanted and not layout.open_ended):
+        return False
+    if any(all(token.endswith(separator) for token in tokens[:-1]) for separator in (b",", b";")):
+        return False  # CSV with blanks after its separators
+    try:
+        return not math.isnan(float(tokens[layout.columns.index(layout.number)]))
+    except ValueError:
+        return False
+
+
+def parse_lines(block: Block, layout: Layout) -> PairColumns:
+    """The pairs in all lines. The first invalid line is an error."""
+    at = layout.columns.index(layout.number)
+
+    def rows() -> Iterator[tuple[str, str, str]]:
+        for _, tokens in _data_lines(block, layout):
+            try:
+                yield tokens[0].decode(), tokens[2].decode(), tokens[at].decode()
+            except UnicodeDecodeError:
+                yield _text(tokens[0]), _text(tokens[2]), _text(tokens[at])
+
+    def place(row: int) -> Place:
+        number, _ = next(islice(_data_lines(block, layout), row, None))
+        return block.place(number)
+
+    return read_pairs(rows, layout.rules, place)
+
+
+def _data_lines(block: Block, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
+    """The columns of each line, with its number, from 0."""
+    data, wanted = bytes(block.data), len(layout.columns)
+    has_nul = b"\0" in data
+    for number, tokens in enumerate(map(bytes.split, lines := data.splitlines())):
+        if not tokens or tokens[0][0] == _COMMENT:
+            continue
+        if has_nul and b"\0" in lines[number]:
+            hint = "This is binary data, or UTF-16: TREC files are text in UTF-8."
+            raise KaratError("the line contains a NUL byte", place=block.place(number), hint=hint)
+        if len(tokens) != wanted and (len(tokens) < wanted or not layout.open_ended):
+            raise _wrong_column_count(tokens, layout, block.place(number))
+        yield number, tokens
+
+
+def _text(token: bytes) -> str:
+    return token.decode("utf-8", "surrogateescape")
+
+
+def _wrong_column_count(tokens: list[bytes], layout: Layout, place: Place) -> KaratError:
+    count, hint = len(tokens), layout.hint
+    if layout == QRELS and count >= len(RUN.columns):
+        hint += " This looks like a run: are ground truth and run in the wrong order?"
+    elif layout == RUN and count == len(QRELS.columns):
+        hint += " This looks like ground truth: are ground truth and run in the wrong order?"
+    return KaratError(f"the line has {plural(count, 'column')}", place=place, hint=hint)
+
+
+def empty_error(source: InputFile, layout: Layout) -> KaratError:
+    """The error for a file without data lines."""
+    return KaratError(f"the {layout.kind} is empty", place=source.name, hint=layout.hint)

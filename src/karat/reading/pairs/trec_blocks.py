@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from karat.reading.bytes.input_file import BOM, Block
 from karat.reading.pairs.arrays import Column, concatenate, text_column, to_numpy
 from karat.reading.pairs.tables import Columns, columns_of
-from karat.reading.pairs.trec_lines import Layout, parse_lines
+from karat.reading.pairs.trec import Layout, parse_lines
 
 _PEEK = 4096  # bytes
 

@@ -16,7 +16,7 @@ from karat.reading.bytes.names import ArrowFormat, check_format, is_arrow
 from karat.reading.bytes.part_files import files_of_table
 from karat.reading.columns import check_unique
 from karat.reading.contents.formats import detect
-from karat.reading.pairs.delimited import separator_of
+from karat.reading.pairs.delimited_layout import separator_of
 from karat.reading.records.json_frames import frame_in_json
 from karat.reading.records.records import Record, records_from_json_lines, records_from_list
 

@@ -17,8 +17,7 @@ from karat.reading.bytes.names import Format, check_format, is_arrow
 from karat.reading.columns import Choice, ColumnRole, choose, missing_columns
 from karat.reading.columns.spellings import TextRole, find_column
 from karat.reading.contents.formats import detect
-from karat.reading.pairs.beir import texts_file
-from karat.reading.pairs.data_sets import named_data_set, texts_of_data_set
+from karat.reading.pairs.data_sets import named_data_set, texts_file, texts_of_data_set
 from karat.reading.records.record_files import AS_JSON_LINES, delimiter_of, lines_of_table, records_of_file
 from karat.reading.records.records import Record, field_value, records_from_list
 

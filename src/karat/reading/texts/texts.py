@@ -188,7 +188,7 @@ class _Reader:
         """The rows of a table, of which only the wanted ones are converted to Python."""
         import pyarrow as pa
 
-        from karat.reading.bytes.arrow_values import decoded
+        from karat.reading.bytes.arrow_file import decoded
         from karat.reading.pairs.arrow_columns import text_ids
 
         self.notes.update(dict.fromkeys(read.choice.note(name)))
