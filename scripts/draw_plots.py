@@ -18,9 +18,9 @@ from up_to_date import main
 
 from karat import compare, evaluate_runs
 from karat.cli import demo_data as demo
-from karat.report.plots.files import picture
 from karat.report.plots.kinds import KINDS, Subject, draw
 from karat.report.plots.paper import paper_spec
+from karat.report.plots.pictures import picture
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from karat import Scores, SystemScores, compare, evaluate_runs
 from karat.cli import demo_data as demo
-from karat.report.plots.files import picture
 from karat.report.plots.kinds import KINDS
+from karat.report.plots.pictures import picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG = "a very long name of a system, which has sixty characters: 60"

@@ -16,8 +16,7 @@ from karat import Comparison, KaratError, Scores, SystemScores, compare, evaluat
 from karat.analysis.other_measures import other_measures
 from karat.cli import demo_data as demo
 from karat.errors.installing import pip_install
-from karat.report.plots.kinds import KINDS
-from karat.report.plots.page import charts_for_page
+from karat.report.plots.kinds import KINDS, charts_for_page
 
 MEASURES = ["nDCG@10", "AP", "RR"]
 
@@ -268,7 +267,7 @@ def test_a_notebook_shows_only_the_table_of_many_pairs_and_without_the_extra(
 ) -> None:
     many = compare({f"s{n}": systems["bm25"] for n in range(5)}, measures="RR")
     assert many._repr_html_() == many.table().html()
-    monkeypatch.setattr("karat.report.plots.notebook.find_spec", {}.get)
+    monkeypatch.setattr("karat.report.plots.pictures.find_spec", {}.get)
     assert comparison._repr_html_() == comparison.table().html()
 
 

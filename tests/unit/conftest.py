@@ -11,5 +11,5 @@ import pytest
 def without_pictures() -> Iterator[None]:
     """Comparisons are shown without the picture of their differences, which takes long; tests/report tests it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("karat.report.plots.notebook.find_spec", {}.get)
+        patch.setattr("karat.report.plots.pictures.find_spec", {}.get)
         yield

@@ -129,7 +129,7 @@ def check_plot(output: Output, given: Mapping[str, Any]) -> None:
     if file is None:
         require(kind is None, "--plot-kind is only used with --plot", "Add --plot FILE, or leave --plot-kind out.")
         return
-    from karat.report.plots.files import check_installed, check_suffix
+    from karat.report.plots.pictures import check_installed, check_suffix
 
     check_suffix(file)
     check_installed()
@@ -157,8 +157,8 @@ def save_plot(
     """Write the plot, if there is to be one: of groups of queries if there are some and no other kind is given."""
     if output.plot is None:
         return
-    from karat.report.plots.files import write_plot
     from karat.report.plots.kinds import MAX_PAIRS, Subject, draw, pairs_of
+    from karat.report.plots.pictures import write_plot
 
     by, groups = settings.by, dict[str, object]()
     kind = output.plot_kind or ("slices" if by is not None else default)

@@ -269,7 +269,7 @@ class Comparison(ComparisonExports, Reportable):
 
     def _repr_html_(self) -> str:
         """For a notebook: the table, and the differences of the first measure if the extra is installed."""
-        from karat.report.plots.notebook import differences_image
+        from karat.report.plots.pictures import differences_image
 
         return self.table().html() + differences_image(self)
 

@@ -110,7 +110,7 @@ class ComparisonSlices(ComparisonExports):
         that `system` and `baseline` name. `slices` shows the mean of each system in each group. `measure` is the first
         one by default.
         """
-        from karat.report.plots.groups import draw_groups
+        from karat.report.plots.kinds import draw_groups
         from karat.report.plots.paper import paper_chart
 
         return paper_chart(draw_groups(kind, self, measure, system, baseline))

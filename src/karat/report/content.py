@@ -18,9 +18,9 @@ from karat.report.budget import Budget
 from karat.report.documents import Documents
 from karat.report.moves import moves
 from karat.report.numbers import Number, numbers
-from karat.report.plots.labels import labels
-from karat.report.plots.page import charts_for_page
+from karat.report.plots.kinds import charts_for_page
 from karat.report.plots.rows import first_ranks
+from karat.report.plots.style import labels
 from karat.report.provenance import Provenance
 from karat.report.rankings import RANKS, Lists, read_lists
 from karat.report.sentences import answer

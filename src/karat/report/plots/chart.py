@@ -27,7 +27,6 @@ class Chart:
     title: str
     about: str
     view: Spec
-    columns: tuple[str, ...]
     rows: Columns | None
     by: str | None = None
     panels: str | None = None
@@ -39,12 +38,18 @@ class Chart:
     panel_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     panel_notes: Mapping[str, str] = field(default_factory=dict)
     """what is left out of a panel; a page says so itself"""
+    made_by_page: tuple[str, ...] = ()
+    """the columns of the rows that the page makes"""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.made_by_page if self.rows is None else tuple(self.rows)
 
     def with_measures(self, names: Mapping[str, str]) -> Chart:
         """The chart with other names of measures."""
 
         def renamed(placeholders: Mapping[str, str]) -> dict[str, str]:
-            return {each: names.get(name, name) if each == "measure" else name for each, name in placeholders.items()}
+            return {key: names.get(name, name) if key == "measure" else name for key, name in placeholders.items()}
 
         rows = self.rows
         if rows is not None and "measure" in rows:
@@ -55,7 +60,7 @@ class Chart:
     def for_page(self) -> dict[str, Any]:
         """The chart as the report embeds it: as wide as its container."""
         spec = {**self.view, "data": {"name": DATA}, "width": "container"}
-        rows = None if self.rows is None else {name: list(self.rows[name]) for name in self.columns}
+        rows = None if self.rows is None else {name: list(values) for name, values in self.rows.items()}
         about = {"title": self.title, "about": self.about, "spec": spec, "rows": rows, "columns": list(self.columns)}
         panels = None if self.by == self.panels else self.panels
         return {**about, "by": self.by, "panels": panels, "scales": {} if panels is None else dict(self.scales)}

@@ -12,8 +12,6 @@ from karat.options import level_text
 from karat.report.plots.chart import Chart, Columns, Spec
 from karat.report.plots.style import DASHES, SHAPES
 
-PAIR_COLUMNS = ("query", "a", "b", "difference", "change", "place")
-"""the columns of charts of two systems"""
 _ROW = 15
 """the height of a row with the name of a system"""
 _MANY = 300
@@ -27,6 +25,7 @@ _GROUP: Spec = {
     "title": None,
     "axis": {"ticks": False, "grid": True, "tickBand": "extent"},  # lines between groups, where no label stands
 }
+_SCORE: Spec = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
 _DASHED = [4, 3]
 _FILLED = {"filled": True, "opacity": 1, "strokeWidth": 0}
 _DOT = {**_FILLED, "size": 34}
@@ -34,42 +33,36 @@ _DOT = {**_FILLED, "size": 34}
 
 def intervals(rows: Columns, level: float) -> Chart:
     """A row per system: its mean, and a line for its confidence interval."""
-    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
     same = {
         "y": _rows_of_systems(rows),
         "tooltip": _tooltip("system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER),
     }
     layers = [
-        _layer("rule", "interval", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
-        _layer("point", "mean", x={"field": "mean", **x}, **_DOT, **same),
+        _layer("rule", "interval", x={"field": "low", **_SCORE}, x2={"field": "high"}, strokeWidth=1.5, **same),
+        _layer("point", "mean", x={"field": "mean", **_SCORE}, **_DOT, **same),
     ]
     about = f"The mean of each system on {{measure}}, with its {level_text(level)} confidence interval."
-    columns = ("measure", "system", "mean", "low", "high")
     view = {"height": {"step": _ROW}, "layer": layers}
     scales = {"x": ("mean", "low", "high")}
-    return Chart("Means with their intervals", about, view, columns, rows, "measure", "measure", scales=scales)
+    return Chart("Means with their intervals", about, view, rows, "measure", "measure", scales=scales)
 
 
 def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
     """A row per system: its score, and a band from the lowest to the highest value that is possible."""
-    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
     tooltip = _tooltip("system", "measure", value=_NUMBER, low=_NUMBER, high=_NUMBER, unjudged=",d")
     same = {"y": _rows_of_systems(rows), "tooltip": tooltip}
     layers = [
-        _layer("bar", "range", x={"field": "low", **x}, x2={"field": "high"}, height=7, **same),
-        _layer("point", "mean", x={"field": "value", **x}, **_DOT, **same),
+        _layer("bar", "range", x={"field": "low", **_SCORE}, x2={"field": "high"}, height=7, **same),
+        _layer("point", "mean", x={"field": "value", **_SCORE}, **_DOT, **same),
     ]
     about = (
         "{measure} of each system, with unjudged documents counted as not relevant, and answers that lack labels left"
         " out; the band is the range that is possible if the unjudged documents that it retrieved, or these answers,"
         " were judged."
     )
-    columns = ("measure", "system", "value", "low", "high", "unjudged")
     view = {"height": {"step": _ROW}, "layer": layers}
     scales = {"x": ("value", "low", "high")}
-    return Chart(
-        "Range that missing judgments allow", about, view, columns, rows, "measure", scales=scales, names=names
-    )
+    return Chart("Range that missing judgments allow", about, view, rows, "measure", scales=scales, names=names)
 
 
 def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
@@ -105,11 +98,17 @@ def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Ma
         column = {"x": {"field": "left", **x}, "x2": {"field": "right"}, "y": {"value": 0}, "y2": {"value": "height"}}
         layers.append(_layer("rect", "selectable", _edges(0), **column, tooltip=tooltip, color="transparent"))
     about = "How {b} differs from {a} on {measure}: a bar per query, largest difference first; dashed: their mean."
-    columns = PAIR_COLUMNS if rows is None else (*PAIR_COLUMNS, "pair")
-    view = {"height": 150, "layer": layers}
-    panels = None if rows is None else "pair"
-    layout: dict[str, Any] = {"panels": panels, "headings": True, "scales": {"y": ("difference",)}}
-    return Chart("Difference of each query", about, view, columns, rows, panel_names=panel_names, **layout)
+    return Chart(
+        "Difference of each query",
+        about,
+        {"height": 150, "layer": layers},
+        rows,
+        panels=None if rows is None else "pair",
+        headings=True,
+        scales={"y": ("difference",)},
+        panel_names=panel_names,
+        made_by_page=("query", "a", "b", "difference", "change", "place"),
+    )
 
 
 def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
@@ -131,12 +130,18 @@ def scatter(rows: Columns | None, queries: int, panel_names: Mapping[str, Mappin
             _layer("point", change, [_change(change)], x=x, y=y, tooltip=tooltip, shape=shape, **_FILLED, **look)
         )
     about = "A point per query: {measure} of {a} and of {b}. On the dashed line, both are equal."
-    columns = ("query", "a", "b", "change") if rows is None else (*PAIR_COLUMNS, "pair")
-    view = {"height": 265, "layer": layers}
-    scales = {"x": ("a", "b"), "y": ("a", "b")}
-    layout: dict[str, Any] = {"panels": None if rows is None else "pair", "scales": scales, "across": 2}
-    layout["is_square"] = True
-    return Chart("{b} against {a}", about, view, columns, rows, panel_names=panel_names, **layout)
+    return Chart(
+        "{b} against {a}",
+        about,
+        {"height": 265, "layer": layers},
+        rows,
+        panels=None if rows is None else "pair",
+        scales={"x": ("a", "b"), "y": ("a", "b")},
+        across=2,
+        is_square=True,
+        panel_names=panel_names,
+        made_by_page=("query", "a", "b", "change"),
+    )
 
 
 def cutoffs(rows: Columns) -> Chart:
@@ -147,15 +152,9 @@ def cutoffs(rows: Columns) -> Chart:
     x = {"field": "k", "type": "quantitative", "title": "cut-off k", "scale": scale, "axis": axis}
     y = {"field": "value", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]}}
     view = _lines(x, y, rows, _tooltip("system", "measure", "k", value=_NUMBER))
-    columns = ("measure", "system", "k", "value", "emphasized")
     about = f"nDCG, recall and precision at each cut-off k.{_on_others(rows)}"
-    layout: dict[str, Any] = {
-        "panels": "measure",
-        "headings": True,
-        "scales": {"x": ("k",), "y": ("value",)},
-        "across": 3,
-    }
-    return Chart("Scores by cut-off", about, view, columns, rows, **layout)
+    scales = {"x": ("k",), "y": ("value",)}
+    return Chart("Scores by cut-off", about, view, rows, panels="measure", headings=True, scales=scales, across=3)
 
 
 def precision_recall(rows: Columns) -> Chart:
@@ -164,9 +163,8 @@ def precision_recall(rows: Columns) -> Chart:
     y = {"field": "precision", "type": "quantitative", "title": "interpolated precision", "scale": {"domain": [0, 1]}}
     view = _lines(x, y, rows, _tooltip("system", "recall", precision=_NUMBER))
     about = f"The highest precision at any rank with at least this recall, averaged over queries.{_on_others(rows)}"
-    columns = ("system", "recall", "precision", "emphasized")
     scales = {"x": ("recall",), "y": ("precision",)}
-    return Chart("Precision and recall", about, view, columns, rows, scales=scales)
+    return Chart("Precision and recall", about, view, rows, scales=scales)
 
 
 def first(rows: Columns) -> Chart:
@@ -181,37 +179,33 @@ def first(rows: Columns) -> Chart:
         "The share of queries whose first relevant document is at these ranks; none: no relevant document retrieved."
     )
     view = {"height": {"step": _ROW}, "layer": [bar]}
-    return Chart("Rank of the first relevant document", about, view, ("system", "rank", "queries", "place"), rows)
+    return Chart("Rank of the first relevant document", about, view, rows)
 
 
 def slices(rows: Columns, level: float, left_out: int, names: Mapping[str, str]) -> Chart:
     """A row per group and system: its mean, and a line for its confidence interval; some systems may be left out."""
-    x = {"type": "quantitative", "title": "{measure}", "scale": {"zero": False, "padding": 6}}
-    y = _GROUP
     offset = {"field": "system", "type": "nominal", "sort": None}
     tooltip = _tooltip("group", "queries", "system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER)
     color, _, shape = _looks(rows["system"], rows["group"])
-    same = {"y": y, "yOffset": offset, "tooltip": tooltip, "color": color}
+    same = {"y": _GROUP, "yOffset": offset, "tooltip": tooltip, "color": color}
     layers = [
-        _layer("rule", "line", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
-        _layer("point", "dot", x={"field": "mean", **x}, shape=shape, **_DOT, **same),
+        _layer("rule", "line", x={"field": "low", **_SCORE}, x2={"field": "high"}, strokeWidth=1.5, **same),
+        _layer("point", "dot", x={"field": "mean", **_SCORE}, shape=shape, **_DOT, **same),
     ]
     about = (
         f"{{measure}} of each group of queries (and their number), with its {level_text(level)} confidence interval."
     )
     if left_out:
         about += f" The best systems are shown, and {left_out:,} others are not."
-    columns = ("slice", "measure", "group", "queries", "system", "mean", "low", "high")
     view = {"height": {"step": 9, "for": "offset"}, "layer": layers}
     scales = {"x": ("mean", "low", "high")}
-    return Chart("Scores by group", about, view, columns, rows, "measure", "slice", scales=scales, names=names)
+    return Chart("Scores by group", about, view, rows, "measure", "slice", scales=scales, names=names)
 
 
 def group_differences(rows: Columns, levels: Sequence[float], panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
     """A row per group of queries: the difference of two systems, and a line for its confidence interval."""
     x = {"type": "quantitative", "title": "difference in {measure}", "scale": {"padding": 6}}
-    y = _GROUP
-    same = {"y": y, "tooltip": _tooltip("group", difference="+.3f", low="+.3f", high="+.3f")}
+    same = {"y": _GROUP, "tooltip": _tooltip("group", difference="+.3f", low="+.3f", high="+.3f")}
     layers = [
         _layer("rule", "interval", x={"field": "low", **x}, x2={"field": "high"}, strokeWidth=1.5, **same),
         _layer("point", "mean", x={"field": "difference", **x}, **_DOT, **same),
@@ -222,9 +216,16 @@ def group_differences(rows: Columns, levels: Sequence[float], panel_names: Mappi
         f", with its {percent} confidence interval if it has one." if levels else "."
     )
     view = {"height": {"step": _ROW}, "layer": layers}
-    columns = ("pair", "group", "difference", "low", "high")
-    layout: dict[str, Any] = {"panels": "pair", "headings": True, "scales": {"x": ("difference", "low", "high")}}
-    return Chart("Difference by group", about, view, columns, rows, panel_names=panel_names, **layout)
+    return Chart(
+        "Difference by group",
+        about,
+        view,
+        rows,
+        panels="pair",
+        headings=True,
+        scales={"x": ("difference", "low", "high")},
+        panel_names=panel_names,
+    )
 
 
 def _lines(x: Spec, y: Spec, rows: Columns, tooltip: list[Spec]) -> Spec:

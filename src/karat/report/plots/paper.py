@@ -15,8 +15,17 @@ from karat.errors import KaratError, printable
 from karat.errors.installing import pip_install
 from karat.output.widths import shared_widths
 from karat.report.plots.chart import DATA, Chart, Spec
-from karat.report.plots.labels import fitted, label, labels, text_width
-from karat.report.plots.style import COLUMN, PADDING, TEXT, TITLE_PADDING, paper_config
+from karat.report.plots.style import (
+    COLUMN,
+    PADDING,
+    TEXT,
+    TITLE_PADDING,
+    fitted,
+    label,
+    labels,
+    paper_config,
+    text_width,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -60,8 +69,7 @@ def missing_extra() -> KaratError:
 def paper_spec(chart: Chart) -> Spec:
     """A specification with data that is as wide as a column of a paper."""
     rows = chart.rows or {}
-    lines = zip(*(rows[name] for name in chart.columns), strict=True)
-    records = [dict(zip(chart.columns, line, strict=True)) for line in lines]
+    records = [dict(zip(rows, line, strict=True)) for line in zip(*rows.values(), strict=True)]
     panels: dict[str, list[Record]] = {}
     for record in records:
         panels.setdefault(record[chart.panels] if chart.panels else "", []).append(record)
@@ -176,10 +184,11 @@ def _legend(legend: Spec, names: Sequence[str], width: int) -> Spec:
 
 def _title(template: str, names: Mapping[str, str], width: int) -> str:
     """A title with names that are short enough to stand in one line."""
-    found = [name for name in _PLACEHOLDER.findall(template) if name in names]
+    placeholders = [name for name in _PLACEHOLDER.findall(template) if name in names]
     room = int(width - text_width(_PLACEHOLDER.sub("", template)))
-    widths = shared_widths([math.ceil(text_width(names[name])) for name in found], room)
-    return _filled(template, {name: fitted(names[name], each) for name, each in zip(found, widths, strict=True)})
+    widths = shared_widths([math.ceil(text_width(names[name])) for name in placeholders], room)
+    short = {name: fitted(names[name], limit) for name, limit in zip(placeholders, widths, strict=True)}
+    return _filled(template, short)
 
 
 def _limited(names: Iterable[str], limit: int) -> Spec:
@@ -253,7 +262,7 @@ def _with_domains(layers: Sequence[Spec], domains: Mapping[str, list[float]]) ->
 
 def _filled(template: str, names: Mapping[str, str]) -> str:
     """A text in which names replace `{a}`, `{b}` and `{measure}`."""
-    return _PLACEHOLDER.sub(lambda found: names.get(found[1], found[0]), template)
+    return _PLACEHOLDER.sub(lambda match: names.get(match[1], match[0]), template)
 
 
 def _drawable(value: Any) -> Any:

@@ -18,13 +18,13 @@ from karat.comparison import Comparison
 from karat.measures import RR, IPrec, P, R, nDCG
 from karat.registry import Measure
 from karat.report.plots.chart import Columns
-from karat.report.plots.labels import label, labels
-from karat.report.plots.style import MAX_SYSTEMS
+from karat.report.plots.style import MAX_SYSTEMS, label, labels
 from karat.scores import Scores
 from karat.scores.combining import differences
 
 Systems = Mapping[str, Scores]
 
+SLICE_COLUMNS = ("slice", "measure", "group", "queries", "system", "mean", "low", "high")
 CUTOFFS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
 RECALLS = tuple(tenths / 10 for tenths in range(11))
 _LAST_RANKS = (1, 3, 5, 10, math.inf)
@@ -40,8 +40,8 @@ def interval_rows(systems: Systems, measures: Sequence[str], level: float, compa
     for name, scores in systems.items():
         having = [measure for measure in measures if measure in scores.values]
         missing = [measure for measure in having if (name, measure) not in ends]
-        several = [measure for measure in missing if len(scores.queries) - scores.nulls(measure) > 1]
-        computed = scores.intervals(level, measures=several) if several else {}
+        computable = [measure for measure in missing if len(scores.queries) - scores.nulls(measure) > 1]
+        computed = scores.intervals(level, measures=computable) if computable else {}
         for measure in having:
             low, high = ends.get((name, measure)) or computed.get(measure) or (None, None)
             rows.append((measure, named[name], scores.combined(measure), low, high))
@@ -105,9 +105,8 @@ def bounds_rows(systems: Systems, measure: str) -> Columns:
     """The score of each system, and the lowest and the highest that unjudged documents allow."""
     rows = []
     for name, scores in _labelled(systems).items():
-        found = scores.bounds(measure)
-        low, high = found.mean
-        rows.append((measure, name, scores.combined(measure), low, high, int(found.unknown.sum())))
+        bounds = scores.bounds(measure)
+        rows.append((measure, name, scores.combined(measure), *bounds.mean, int(bounds.unknown.sum())))
     return columns_of(("measure", "system", "value", "low", "high", "unjudged"), rows)
 
 
@@ -123,7 +122,7 @@ def slice_rows(
                 rows.append(
                     (slice_name, measure, text, group["queries"], name, ends["mean"], ends["low"], ends["high"])
                 )
-    return columns_of(("slice", "measure", "group", "queries", "system", "mean", "low", "high"), rows)
+    return columns_of(SLICE_COLUMNS, rows)
 
 
 def joined(parts: Sequence[Columns]) -> Columns:

@@ -1,8 +1,13 @@
-"""How charts look: sizes and fonts for a two-column paper, and colours that differ in greyscale too."""
+"""How charts look: sizes and fonts for a two-column paper, colours that differ in greyscale too, and short names."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from itertools import chain, count
 from typing import Any
+
+from karat.errors import printable
+from karat.output.widths import width_of
 
 PIXELS_PER_INCH = 96
 COLUMN = 3.3 * PIXELS_PER_INCH
@@ -21,6 +26,10 @@ MAX_SYSTEMS = len(SYSTEMS)
 BETTER, WORSE, SAME = "#0072B2", "#E69F00", "#999999"
 RANKS = ("#08306b", "#2b63a0", "#5b95c6", "#92bfde", "#c6dcec", "#eeeeee")
 """from the first rank to queries without a relevant document"""
+
+_LONGEST = 60  # characters of a label
+_LONGEST_END = 19
+_NARROW, _WIDE = frozenset(" fijlrtI.,:;'`|!()[]{}-/\\"), frozenset("mwMW@%…")
 
 
 def page_config() -> dict[str, Any]:
@@ -66,3 +75,40 @@ def paper_config(ticks: int, title: int, heading: int) -> dict[str, Any]:
         "text": {"fontSize": TEXT},
         "padding": PADDING,
     }  # fmt: skip
+
+
+def label(text: str, longest: int = _LONGEST) -> str:
+    """A name as it is shown in a chart: without control characters and, because Vega is slow at that, shortened.
+
+    >>> label("bm25 with feedback, k1=0.9", 15)
+    'bm25 wi… k1=0.9'
+    """
+    text = printable(text)
+    if len(text) <= longest:
+        return text
+    end = min(_LONGEST_END, (longest - 1) // 2)
+    return f"{text[: longest - 1 - end]}…{text[-end:]}"
+
+
+def labels(names: Iterable[str], shorten: Callable[[str], str] = label) -> dict[str, str]:
+    """The label of each name; names whose labels would be the same are numbered."""
+    chosen: dict[str, str] = {}
+    for name in names:
+        text = shorten(name)
+        numbered = (f"{text} ({number})" for number in count(2))
+        taken = set(chosen.values())
+        chosen[name] = next(candidate for candidate in chain([text], numbered) if candidate not in taken)
+    return chosen
+
+
+def fitted(text: str, width: float) -> str:
+    """A name that is about as wide as that, in pixels: its beginning and its end, which often tell names apart."""
+    text = printable(text)
+    shorter = (label(text, longest) for longest in range(min(len(text), _LONGEST), 3, -1))
+    return next((name for name in shorter if text_width(name) <= width), label(text, 3))
+
+
+def text_width(text: str) -> float:
+    """About how wide a text of a plot is, in pixels: whatever must fit has a limit in Vega, too."""
+    ems = (0.33 if each in _NARROW else 0.95 if each in _WIDE else 0.7 if each.isupper() else 0.56 for each in text)
+    return TEXT * sum(em * width_of(each) for em, each in zip(ems, text, strict=True))

@@ -1,18 +1,26 @@
-"""Plots as files: SVG, PNG and PDF for papers, and JSON, which is the specification of the chart in Vega-Lite."""
+"""Charts as pictures: SVG, PNG and PDF files, JSON (the specification in Vega-Lite), and an image for a notebook."""
 
 from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
+from html import escape
+from importlib.util import find_spec
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from karat.errors import KaratError, enumeration
 from karat.output.files import json_text, write_chunks
 from karat.report.plots.chart import Chart, Spec
+from karat.report.plots.kinds import MAX_PAIRS, Subject, draw
 from karat.report.plots.paper import missing_extra, paper_spec
 from karat.report.plots.style import PIXELS_PER_INCH
 
-SUFFIXES = (".svg", ".png", ".pdf", ".json")
+if TYPE_CHECKING:
+    from karat.comparison import Comparison
+
+_SUFFIXES = (".svg", ".png", ".pdf", ".json")
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _DOTS_PER_INCH = 300
 _POINTS_PER_PIXEL = 72 / PIXELS_PER_INCH
@@ -22,9 +30,9 @@ _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 def check_suffix(path: str | os.PathLike[str]) -> str:
     """The format of a plot, by the name of its file."""
     suffix = PurePath(path).suffix.lower()
-    if suffix not in SUFFIXES:
+    if suffix not in _SUFFIXES:
         what = f"a plot cannot be written as {suffix}" if suffix else "the name of a plot needs a suffix"
-        raise KaratError(what, place=os.fspath(path), hint=f"Name a file that ends in {enumeration(SUFFIXES, 'or')}.")
+        raise KaratError(what, place=os.fspath(path), hint=f"Name a file that ends in {enumeration(_SUFFIXES, 'or')}.")
     return suffix[1:]
 
 
@@ -41,6 +49,19 @@ def write_plot(chart: Chart, path: str | os.PathLike[str]) -> None:
     form = check_suffix(path)
     spec = {"$schema": _SCHEMA, **paper_spec(chart)}
     write_chunks(path, [json_text(spec).encode(errors="backslashreplace") if form == "json" else picture(spec, form)])
+
+
+def differences_image(comparison: Comparison) -> str:
+    """An image as HTML; empty if there are too many pairs of systems, or if the library that draws is not installed.
+
+    It is a picture and not a chart, so that it is shown beside the table and wherever the notebook is opened.
+    """
+    pairs = comparison.pairs()
+    if len(pairs) > MAX_PAIRS or find_spec("vl_convert") is None:
+        return ""
+    spec = paper_spec(draw("differences", Subject(comparison.systems, None, pairs, comparison)))
+    data = b64encode(picture(spec, "svg")).decode()
+    return f'<img alt="{escape(spec["description"])}" src="data:image/svg+xml;base64,{data}">'
 
 
 def picture(spec: Spec, form: str) -> bytes:
