@@ -665,7 +665,7 @@ def test_evaluators_with_the_same_lists_match_them_once(monkeypatch: pytest.Monk
         calls.append(given)
         return match_documents(*given)
 
-    monkeypatch.setattr("karat.components.evaluators.documents.match_documents", counted)
+    monkeypatch.setattr("karat.components.evaluators.document_measure.match_documents", counted)
     pipeline = pipeline_of(
         recall=DocumentRecallEvaluator(), mrr=DocumentMRREvaluator(), by_id=DocumentMRREvaluator("id")
     )

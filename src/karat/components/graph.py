@@ -1,13 +1,16 @@
-"""The graph of a pipeline: components by name, and the connections from outputs to inputs."""
+"""The graph of a pipeline: components by name, the connections between them, and checks of their inputs."""
 
 from __future__ import annotations
 
-from graphlib import TopologicalSorter
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple
 
-from karat.components.component import Input, accepts_any_input, inputs_of, is_component, outputs_of
-from karat.components.types import compatible, type_text
-from karat.errors import KaratError, did_you_mean, require, safe_line, shown
+from karat.components.component import Input, accepts_any_input, inputs_of, is_component, outputs_of, unknown_input
+from karat.components.types import check_type, compatible, type_text
+from karat.errors import KaratError, Place, did_you_mean, require, safe_line, shown
+
+_FORM = "Pass inputs as {component: {input: value}}."
 
 
 class Connection(NamedTuple):
@@ -29,7 +32,6 @@ class Graph:
         self.components: dict[str, Any] = {}
         self.connections: list[Connection] = []
         self._into: dict[str, dict[str, Connection]] = {}
-        self._out_of: dict[str, list[Connection]] = {}
 
     def add(self, name: str, instance: Any) -> None:
         """Add a component under a new name."""
@@ -80,19 +82,30 @@ class Graph:
         if len(pairs) != 1:
             raise _cannot_connect(sender, receiver, outputs, inputs, pairs)
         connection = Connection(from_name, pairs[0][0], to_name, pairs[0][1])
-        if path := self._path(to_name, from_name):
-            raise KaratError(
-                f"{connection} would create a cycle: {' -> '.join([from_name, *path])}",
-                hint="Each component of a pipeline runs once, after the components it is connected to.",
-            )
+        if cycle := self._cycle(from_name, to_name):
+            hint = "Each component of a pipeline runs once, after the components it is connected to."
+            raise KaratError(f"{connection} would create a cycle: {' -> '.join(cycle)}", hint=hint)
         self._into.setdefault(to_name, {})[connection.input] = connection
-        self._out_of.setdefault(from_name, []).append(connection)
         self.connections.append(connection)
 
     def order(self) -> list[str]:
         """The names of the components, each after the components whose outputs it receives."""
-        senders = {name: [each.sender for each in self.into(name).values()] for name in self.components}
-        return list(TopologicalSorter(senders).static_order())
+        return list(TopologicalSorter(self._senders()).static_order())
+
+    def _senders(self) -> dict[str, list[str]]:
+        return {name: [connection.sender for connection in self.into(name).values()] for name in self.components}
+
+    def _cycle(self, sender: str, receiver: str) -> list[str]:
+        """The path from a component to itself that a new connection would close; empty if there is none."""
+        senders = self._senders()
+        senders[receiver].append(sender)
+        try:
+            TopologicalSorter(senders).prepare()
+        except CycleError as error:
+            names = error.args[1][1:]  # begins and ends with the same name
+            at = names.index(sender) + 1
+            return [sender, *names[at:], *names[:at]]
+        return []
 
     def into(self, name: str) -> dict[str, Connection]:
         """The connections into a component, by input."""
@@ -111,22 +124,31 @@ class Graph:
             raise KaratError(f"{name}.{wanted} is already connected: {connected[wanted]}")
         return {each: socket for each, socket in inputs.items() if each not in connected}
 
-    def _path(self, start: str, end: str) -> list[str]:
-        """A path along the connections from one component to another, both included; empty if there is none."""
-        came_from = {start: start}
-        waiting = [start]
-        while waiting and end not in came_from:
-            here = waiting.pop()
-            for connection in self._out_of.get(here, []):
-                if connection.receiver not in came_from:
-                    came_from[connection.receiver] = here
-                    waiting.append(connection.receiver)
-        if end not in came_from:
-            return []
-        path = [end]
-        while path[-1] != start:
-            path.append(came_from[path[-1]])
-        return path[::-1]
+
+def checked_inputs(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The inputs by component; missing inputs, unknown inputs and values of the wrong type are errors."""
+    by_component = _by_component(graph, data)
+    for name, instance in graph.components.items():
+        values, sockets, connected = by_component.get(name, {}), inputs_of(instance), graph.into(name)
+        place = Place(f"component {name}")
+        for key, value in values.items():
+            if key in connected:
+                raise KaratError(f"the input {key} is both given and connected: {connected[key]}", place=place)
+            if key in sockets:
+                check_input(value, sockets[key], key, name)
+            elif not accepts_any_input(instance):
+                raise unknown_input(key, sockets, place)
+        for key, socket in sockets.items():
+            if socket.mandatory and key not in values and key not in connected:
+                hint = f"Pass {{{name!r}: {{{key!r}: ...}}}}, or connect an output to {name}.{key}."
+                raise KaratError(f"the input {key} is missing", place=place, hint=hint)
+    return by_component
+
+
+def check_input(value: object, socket: Input, name: str, component: str) -> None:
+    """Reject a value of the wrong type; the error names the part of the value that is wrong."""
+    if value is not socket.default:
+        check_type(value, socket.type, name, Place(f"component {component}"))
 
 
 def _candidates(sockets: dict[str, Any], wanted: str, name: str, kind: str) -> dict[str, Any]:
@@ -150,3 +172,25 @@ def _cannot_connect(
     sent = ", ".join(f"{name} is {type_text(kind)}" for name, kind in outputs.items()) or "none declared"
     wanted = ", ".join(f"{name} is {type_text(socket.type)}" for name, socket in inputs.items()) or "none free"
     return KaratError(f"{sender} cannot be connected to {receiver}", hint=f"Outputs: {sent}. Inputs: {wanted}.")
+
+
+def _by_component(graph: Graph, data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The inputs by component; an input that is given without a component goes to every component that has it."""
+    if not isinstance(data, Mapping):
+        raise KaratError(f"{shown(data)} is not a mapping of inputs", hint=_FORM)
+    by_component = {name: inputs for name, inputs in data.items() if name in graph.components}
+    for name, inputs in by_component.items():
+        if not isinstance(inputs, Mapping):
+            place = Place(f"component {name}")
+            raise KaratError(f"{shown(inputs)} is not a mapping of inputs", place=place, hint=_FORM)
+    for name, value in data.items():
+        if name not in graph.components:
+            receivers = [each for each in graph.components if name in graph.open_inputs(each)]
+            if not receivers:
+                sockets = {socket for component in graph.components for socket in graph.open_inputs(component)}
+                near = did_you_mean(name, [*graph.components, *sockets])
+                hint = f"{near} The components are {', '.join(graph.components) or 'none'}.".strip()
+                raise KaratError(f"{shown(name)} is neither a component nor an input", hint=hint)
+            for receiver in receivers:
+                by_component[receiver] = {name: value, **by_component.get(receiver, {})}
+    return by_component

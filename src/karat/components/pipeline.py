@@ -9,8 +9,7 @@ from copy import deepcopy
 from typing import Any, TextIO
 
 from karat.components.component import Input, inputs_of, may_modify_inputs, outputs_of
-from karat.components.graph import Connection, Graph
-from karat.components.inputs import check_input, checked_inputs
+from karat.components.graph import Connection, Graph, check_input, checked_inputs
 from karat.components.run_cache import cache_cleared, run_cache
 from karat.components.serialization import (
     component_class,
@@ -18,7 +17,7 @@ from karat.components.serialization import (
     component_to_dict,
     from_haystack,
 )
-from karat.errors import KaratError, Parameter, Place, plural, require, safe_line, shown
+from karat.errors import KaratError, Message, Parameter, Place, plural, require, safe_line, shown
 from karat.errors.arguments import check_names
 
 # One thread at a time: otherwise two threads could load the same model twice.
@@ -72,7 +71,7 @@ class Pipeline:
         Outputs that are connected to another component are left out of the result, except for the components in
         `include_outputs_from`.
         """
-        given = checked_inputs(self._graph, {} if data is None else data)
+        inputs = checked_inputs(self._graph, {} if data is None else data)
         included = _names(include_outputs_from)
         for name in included:
             self.get_component(name)
@@ -82,10 +81,10 @@ class Pipeline:
             for name in self._graph.order():
                 instance = self._graph.components[name]
                 received = {
-                    each: _received(connection, outputs[connection.sender], inputs_of(instance))
-                    for each, connection in self._graph.into(name).items()
+                    socket: _received(connection, outputs[connection.sender], inputs_of(instance))
+                    for socket, connection in self._graph.into(name).items()
                 }
-                outputs[name] = _run(name, instance, {**given.get(name, {}), **received})
+                outputs[name] = _run(name, instance, {**inputs.get(name, {}), **received})
         connected = {(connection.sender, connection.output) for connection in self._graph.connections}
         results = {
             name: {each: value for each, value in values.items() if name in included or (name, each) not in connected}
@@ -107,8 +106,8 @@ class Pipeline:
         """The inputs that are not connected: `{name: {input: {"type", "is_mandatory"}}}`."""
         return {
             name: {
-                each: {"type": socket.type, "is_mandatory": socket.mandatory}
-                for each, socket in self._graph.open_inputs(name).items()
+                key: {"type": socket.type, "is_mandatory": socket.mandatory}
+                for key, socket in self._graph.open_inputs(name).items()
             }
             for name in self._graph.components
         }
@@ -120,22 +119,19 @@ class Pipeline:
             for name, instance in self._graph.components.items()
         }
 
-    def _copied_metadata(self) -> dict[str, Any]:
-        try:
-            return deepcopy(self.metadata)
-        except Exception as error:  # objects may refuse to be copied in any way
-            raise KaratError(
-                [Parameter("metadata", self.metadata), f" cannot be copied: {type(error).__name__}"]
-            ) from None
-
     def to_dict(self) -> dict[str, Any]:
         """The pipeline as a dictionary, in the format of Haystack."""
+        try:
+            metadata = deepcopy(self.metadata)
+        except Exception as error:  # objects may refuse to be copied in any way
+            what: Message = [Parameter("metadata", self.metadata), f" cannot be copied: {type(error).__name__}"]
+            raise KaratError(what) from None
         return {
-            "metadata": self._copied_metadata(),
+            "metadata": metadata,
             "components": {name: component_to_dict(instance) for name, instance in self._graph.components.items()},
             "connections": [
-                {"sender": f"{each.sender}.{each.output}", "receiver": f"{each.receiver}.{each.input}"}
-                for each in self._graph.connections
+                {"sender": f"{wire.sender}.{wire.output}", "receiver": f"{wire.receiver}.{wire.input}"}
+                for wire in self._graph.connections
             ],
         }
 
@@ -219,7 +215,7 @@ def _part(data: object, key: str, kind: type) -> Any:
         raise KaratError(f"{shown(data)} is not a mapping", hint=form)
     value = data.get(key)
     if value is None and key in _OPTIONAL:
-        return kind() if kind is list else {}
+        return [] if kind is list else {}
     if not isinstance(value, kind):
         wrong = "is missing" if value is None else f"has the wrong type: {shown(value)}"
         raise KaratError(f"{key} {wrong}", hint=form)
@@ -235,12 +231,11 @@ def _unique_keys(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return unique
 
 
-def _names(given: Collection[str] | None) -> Collection[str]:
-    if isinstance(given, str):
-        raise KaratError(
-            [Parameter("include_outputs_from", given), " is a string"], hint=f"Pass a set of names: {{{given!r}}}."
-        )
-    return () if given is None else check_names("include_outputs_from", given, {"name"})
+def _names(names: Collection[str] | None) -> Collection[str]:
+    if isinstance(names, str):
+        hint = f"Pass a set of names: {{{names!r}}}."
+        raise KaratError([Parameter("include_outputs_from", names), " is a string"], hint=hint)
+    return () if names is None else check_names("include_outputs_from", names, {"name"})
 
 
 def _received(connection: Connection, outputs: dict[str, Any], sockets: dict[str, Input]) -> Any:
@@ -269,9 +264,8 @@ def _run(name: str, instance: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         error.add_note(f"Raised by component {safe_line(name)} ({type(instance).__name__}).")
         raise
     if not isinstance(outputs, Mapping):
-        raise KaratError(
-            f"run returned {shown(outputs)}, not a dictionary of outputs", place=Place(f"component {name}")
-        )
+        what = f"run returned {shown(outputs)}, not a dictionary of outputs"
+        raise KaratError(what, place=Place(f"component {name}"))
     return dict(outputs)
 
 
@@ -289,7 +283,6 @@ def _check_file(file: object, method: str) -> None:
 
 def _with_component(error: KaratError, name: str) -> KaratError:
     """The same error, with the component in its place."""
-    component = name if isinstance(name, str) else shown(name)
-    outer = f"component {component}"
+    outer = f"component {name if isinstance(name, str) else shown(name)}"
     error.place = error.place.of(outer) if error.place else Place(outer)
     return error

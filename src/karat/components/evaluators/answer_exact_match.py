@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from karat.components.component import component
-from karat.components.evaluators.answer_measure import AnswerMeasureEvaluator
-from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers
+from karat.components.evaluators.answer_measure import AnswerMeasureEvaluator, GoldAnswers, PredictedAnswers
 from karat.measures.answers import EM
 
 

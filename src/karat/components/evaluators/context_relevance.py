@@ -7,10 +7,10 @@ from typing import Any
 
 from karat.components.component import component
 from karat.components.evaluators.grounding import GroundingEvaluator, texts_in
-from karat.components.evaluators.model_inputs import TEXTS, schema_of
-from karat.components.evaluators.questions import Question
+from karat.components.evaluators.model_inputs import TEXTS, Question
 from karat.documents.normalization import FOLDS, normalized
 from karat.documents.words import tokens
+from karat.grounding.judges.prompts import object_schema
 from karat.grounding.judges.requests import Record
 
 # The words and examples are those of Haystack (Apache-2.0), so that the labels can be compared with its own.
@@ -68,7 +68,7 @@ class ContextRelevanceEvaluator(GroundingEvaluator):
 
     @property
     def _schema(self) -> dict[str, Any]:
-        return schema_of({"relevant_statements": TEXTS})
+        return object_schema(relevant_statements=TEXTS)
 
     def _checked(self, reply: Any) -> dict[str, Any]:
         return {"relevant_statements": texts_in(super()._checked(reply), "relevant_statements")}
@@ -78,15 +78,15 @@ class ContextRelevanceEvaluator(GroundingEvaluator):
         for statement in reply["relevant_statements"]:
             for at in _containing(statement, question.inputs["contexts"]):
                 reasons[at].append(statement)
-        yield from self._given(question)
+        yield from self._context_records(question)
         for passage, why in zip(question.passages, reasons, strict=True):
             yield question.verdict("relevance", passage, label=int(bool(why)), why=" ".join(why) or None)
 
     def _failed(self, question: Question) -> Iterator[Record]:
-        yield from self._given(question)
+        yield from self._context_records(question)
         yield from (question.verdict("relevance", passage, state="failed") for passage in question.passages)
 
-    def _given(self, question: Question) -> Iterator[Record]:
+    def _context_records(self, question: Question) -> Iterator[Record]:
         """The contexts of a question; without any, there is nothing to judge."""
         yield from (passage.record() for passage in question.passages)
         yield from question.removals(question.passages, "passage")
@@ -101,8 +101,8 @@ def _containing(statement: str, contexts: Sequence[str]) -> list[int]:
     ([1], [0])
     """
     text, words = normalized(statement, FOLDS), {*tokens(statement.casefold())}
-    found = [at for at, context in enumerate(contexts) if text in normalized(context, FOLDS)]
-    if found or not contexts:
-        return found
+    places = [at for at, context in enumerate(contexts) if text in normalized(context, FOLDS)]
+    if places or not contexts:
+        return places
     common = [len(words.intersection(tokens(context.casefold()))) for context in contexts]
     return [common.index(max(common))]

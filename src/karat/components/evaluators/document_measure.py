@@ -1,18 +1,23 @@
-"""Any measure of rankings as an evaluator, and the base class of all evaluators of documents."""
+"""Any measure of rankings as an evaluator, the base class of all evaluators of documents."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from karat.components.component import component
-from karat.components.evaluators.documents import judge_lists
+from karat.components.run_cache import cached
 from karat.components.serialization import SerializableComponent
 from karat.documents.fields import check_field
-from karat.errors import KaratError, Parameter, shown
+from karat.errors import KaratError, Message, Parameter, safe_line, shown
+from karat.evaluation.lists import JudgedLists, match_documents, warnings
 from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of
 from karat.measures import Measure, parse
-from karat.reading.pairs.list_checks import DocumentLists
+from karat.reading.pairs.list_checks import DocumentLists, check_document_lists
 from karat.scores import Scores
+
+_NAMES = ("ground_truth_documents", "retrieved_documents")
+_log = logging.getLogger(__name__)
 
 
 @component
@@ -50,15 +55,9 @@ class DocumentMeasureEvaluator(SerializableComponent):
         self.measure = str(chosen)
         if match is not None and document_comparison_field != "content":
             field = shown(document_comparison_field)
-            raise KaratError(
-                [
-                    Parameter("match", match),
-                    " and ",
-                    Parameter("document_comparison_field", field),
-                    " cannot be combined",
-                ],
-                hint="Pass the field to the matcher, as in chunk(field=meta.text).",
-            )
+            both: Message = [Parameter("match", match), " and ", Parameter("document_comparison_field", field)]
+            hint = "Pass the field to the matcher, as in chunk(field=meta.text)."
+            raise KaratError([*both, " cannot be combined"], hint=hint)
         chosen_match = None if match is None else matcher_of(match)
         self.match = match if isinstance(chosen_match, FunctionMatcher | None) else str(chosen_match)
 
@@ -75,9 +74,10 @@ class DocumentMeasureEvaluator(SerializableComponent):
         return self._results(ground_truth_documents, retrieved_documents, self.measure)[0]
 
     def _results(self, truth: DocumentLists, run: DocumentLists, *measures: str) -> list[dict[str, Any]]:
-        """The result of each measure; the lists are matched once."""
+        """The result of each measure. The lists are matched once, within a run of a pipeline for all evaluators."""
         chosen = [parse(measure) for measure in measures]
-        judged = judge_lists(truth, run, self._matcher, any(measure.definition.graded for measure in chosen))
+        matched = cached(_match_and_warn, truth, run, match=self._matcher)
+        judged = matched.graded if any(measure.definition.graded for measure in chosen) else matched.binary
         scores = Scores(judged.queries, {str(measure): measure.compute(judged) for measure in chosen})
         return [
             {"score": scores[measure], "individual_scores": scores.column(str(measure)).tolist()} for measure in chosen
@@ -94,3 +94,16 @@ class DocumentMeasureEvaluator(SerializableComponent):
             # Without `match`, the parameters are those of Haystack's evaluators.
             del data["init_parameters"]["match"]
         return data
+
+
+def match_lists(truth: DocumentLists, run: DocumentLists, match: Matcher) -> JudgedLists:
+    """The lists after matching, without warnings; lists of different lengths, or no lists, are an error."""
+    check_document_lists(dict(zip(_NAMES, (truth, run), strict=True)))
+    return match_documents(truth, run, match, _NAMES)
+
+
+def _match_and_warn(truth: DocumentLists, run: DocumentLists, match: Matcher) -> JudgedLists:
+    matched = match_lists(truth, run, match)
+    if text := warnings(matched, match):
+        _log.warning("karat: %s", safe_line(text))
+    return matched

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from karat.components.component import component
-from karat.components.evaluators.document_measure import DocumentMeasureEvaluator
-from karat.components.evaluators.documents import match_lists
+from karat.components.evaluators.document_measure import DocumentMeasureEvaluator, match_lists
 from karat.documents.fields import DocumentLike
 from karat.matching.matchers import Match, Same
 from karat.measures import DCG

@@ -7,9 +7,9 @@ from typing import Any
 
 from karat.components.component import component
 from karat.components.evaluators.grounding import GroundingEvaluator, texts_in
-from karat.components.evaluators.model_inputs import TEXTS, schema_of
-from karat.components.evaluators.questions import Question
+from karat.components.evaluators.model_inputs import TEXTS, Question
 from karat.errors import plural, shown
+from karat.grounding.judges.prompts import object_schema
 from karat.grounding.judges.replies import UnreadableReplyError, label_in, list_in
 from karat.grounding.judges.requests import Record
 from karat.grounding.verdict_file.records import Item
@@ -84,11 +84,11 @@ class FaithfulnessEvaluator(GroundingEvaluator):
     @property
     def _schema(self) -> dict[str, Any]:
         scores = {"type": "array", "items": {"type": "integer", "enum": [0, 1]}}
-        return schema_of({"statements": TEXTS, "statement_scores": scores})
+        return object_schema(statements=TEXTS, statement_scores=scores)
 
     def _checked(self, reply: Any) -> dict[str, Any]:
-        found = super()._checked(reply)
-        statements, scores = texts_in(found, "statements"), list_in(found, "statement_scores")
+        fields = super()._checked(reply)
+        statements, scores = texts_in(fields, "statements"), list_in(fields, "statement_scores")
         if len(statements) != len(scores):
             what = f"There are {plural(len(statements), 'statement')}, but {plural(len(scores), 'score')}."
             raise UnreadableReplyError(f"{what} Write one score for each statement.")
@@ -99,7 +99,7 @@ class FaithfulnessEvaluator(GroundingEvaluator):
 
     def _records(self, question: Question, reply: Mapping[str, Any]) -> Iterator[Record]:
         texts, scores = reply["statements"], reply["statement_scores"]
-        answer, *passages = _given(question)
+        answer, *passages = _answer_and_passages(question)
         of_answer = {"of": "answer", "of_digest": answer.current_digest}
         claims = [question.item(f"claim{at}", "claim", text, **of_answer) for at, text in enumerate(texts, 1)]
         items = [answer, *passages, *claims]
@@ -111,13 +111,13 @@ class FaithfulnessEvaluator(GroundingEvaluator):
             yield question.verdict("support", answer, state="nothing_to_judge")
 
     def _failed(self, question: Question) -> Iterator[Record]:
-        items = _given(question)
+        items = _answer_and_passages(question)
         yield from (item.record() for item in items)
         if not question.are_known(items):
             yield from question.removals(items, "claim", "passage")
         yield question.verdict("support", items[0], state="failed")
 
 
-def _given(question: Question) -> list[Item]:
+def _answer_and_passages(question: Question) -> list[Item]:
     """The answer and its contexts."""
     return [question.item("answer", "answer", question.inputs["predicted_answers"]), *question.passages]

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from karat.components.component import component
-from karat.components.evaluators.chat_generators import ChatGenerator
-from karat.components.evaluators.llm_evaluator import Asking, LLMEvaluator
-from karat.components.evaluators.model_inputs import check_types
+from karat.components.evaluators.llm_evaluator import LLMEvaluator
+from karat.components.evaluators.model_inputs import ChatGenerator
+from karat.components.types import check_type
 from karat.errors import shown
 from karat.grounding.judges.replies import UnreadableReplyError, list_in
+from karat.grounding.judges.requests import RequestOutcome
 from karat.measures import parse
 from karat.scores import Scores
 
@@ -95,16 +96,17 @@ class GroundingEvaluator(LLMEvaluator):
         return await super().run_async(**inputs)
 
     def _questions(self, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
-        check_types(dict(self.inputs), inputs)
+        for name, kind in self.inputs:
+            check_type(inputs.get(name, []), kind, name)
         return super()._questions(inputs)
 
-    def _outputs(self, asking: Asking) -> dict[str, Any]:
+    def _outputs(self, by_question: Mapping[int, RequestOutcome], model: str) -> dict[str, Any]:
         from karat.grounding.labels.selection import select
         from karat.grounding.verdict_file.reading import read_verdict_records
 
-        outputs = super()._outputs(asking)
+        outputs = super()._outputs(by_question, model)
         replies: list[dict[str, Any] | None] = outputs["results"]
-        records = [record for each in asking.outcomes.values() for record in each.records]
+        records = [record for outcome in by_question.values() for record in outcome.records]
         verdicts = select(read_verdict_records(records)).samples[0]
         queries = tuple(map(str, range(len(replies))))
         by_query = dict(zip(verdicts.queries, parse(self.measure).compute(verdicts).tolist(), strict=True))

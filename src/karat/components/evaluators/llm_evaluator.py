@@ -7,24 +7,21 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from karat.components.component import component
-from karat.components.evaluators.chat_generators import (
+from karat.components.evaluators.model_inputs import (
     ChatGenerator,
+    Question,
+    check_inputs,
+    check_parameters,
     chosen_model,
     generator_from_dict,
     generator_to_dict,
-)
-from karat.components.evaluators.model_inputs import (
-    check_inputs,
-    check_parameters,
-    messages_of,
     prompt_of,
-    questions_of,
     schema_by_examples,
+    written_as_json,
 )
-from karat.components.evaluators.questions import Question
 from karat.components.serialization import SerializableComponent
 from karat.components.types import type_from_text, type_text
 from karat.documents.ids import reject_lone_surrogates
@@ -41,15 +38,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _OURS = ("chat_generator", "model", "base_url", "api_key_env", "concurrency", "timeout", "verdicts", "replay", "system")
 """parameters that are saved if they are not the default, so that the others are those of Haystack"""
-
-
-class Asking(NamedTuple):
-    """What is asked, how, and what became of each question so far."""
-
-    plans: Iterator[Plan]
-    asker: Asker
-    progress: Progress | None
-    outcomes: Mapping[int, RequestOutcome]
 
 
 @component
@@ -181,42 +169,44 @@ class LLMEvaluator(SerializableComponent):
         model was asked and how many tokens it needed; both have one element per question, which is None if the question
         could not be judged. `meta` is None if nothing is known about tokens.
         """
-        from karat.grounding.judges.asking import carry_out
+        from karat.grounding.judges.asking import carry_out  # most programs with evaluators do not ask a model
 
-        with self._asking(inputs) as asking:
-            carry_out(asking.plans, asking.asker, asking.progress)
-        return self._outputs(asking)
+        with self._plans(inputs) as (plans, asker, progress, outcomes):
+            carry_out(plans, asker, progress)
+        return self._outputs(outcomes, asker.settings.model)
 
     @component.output_types(results=list[dict[str, Any]], meta=list[dict[str, Any]] | None)
     async def run_async(self, **inputs: Any) -> dict[str, Any]:
         """The same as `run`, for programs with an event loop, which goes on meanwhile."""
         from karat.grounding.judges.asking import carry_out_async
 
-        with self._asking(inputs) as asking:
-            await carry_out_async(asking.plans, asking.asker, asking.progress)
-        return self._outputs(asking)
+        with self._plans(inputs) as (plans, asker, progress, outcomes):
+            await carry_out_async(plans, asker, progress)
+        return self._outputs(outcomes, asker.settings.model)
 
     @contextmanager
-    def _asking(self, inputs: Mapping[str, Any]) -> Iterator[Asking]:
-        """All that is needed to ask about the questions."""
-        from karat.grounding.judges.session import open_asker  # most programs with evaluators do not ask a model
+    def _plans(
+        self, inputs: Mapping[str, Any]
+    ) -> Iterator[tuple[Iterator[Plan], Asker, Progress | None, dict[int, RequestOutcome]]]:
+        """A plan for each question, how the model is asked, and what became of each question when that is done."""
+        from karat.grounding.judges.session import open_asker
 
         questions = self._questions(inputs)
-        prompt = prompt_of(type(self).__name__, self.instructions, self.outputs, self.examples)
-        messages = [messages_of(prompt, each, Place(f"question {at}")) for at, each in enumerate(questions)]
+        prompt, schema = prompt_of(type(self).__name__, self.instructions, self.outputs, self.examples), self._schema
+        messages = []
+        for at, values in enumerate(questions):
+            with written_as_json("the inputs", Place(f"question {at}")):
+                messages.append(prompt.messages(values))
         outcomes: dict[int, RequestOutcome] = {}
 
         def plan(at: int) -> Plan:
             known = asker.journal.items(str(at), self.system).values()
             question = Question(str(at), self.system, questions[at], tuple(known))
-            request = ModelRequest(
-                prompt.id,
-                messages[at],
-                self._schema,
-                lambda reply: ReadReply(tuple(self._records(question, self._checked(reply)))),
-                tuple(self._failed(question)),
-            )
-            [outcomes[at]] = yield [request]
+
+            def read(reply: Any) -> ReadReply:
+                return ReadReply(tuple(self._records(question, self._checked(reply))))
+
+            [outcomes[at]] = yield [ModelRequest(prompt.id, messages[at], schema, read, tuple(self._failed(question)))]
             if self.raise_on_failure and outcomes[at].state == "failed":  # what a replay lacks is counted at the end
                 hint: Message = ["With ", Parameter("raise_on_failure", False), ", such questions are left out."]
                 raise KaratError(f"question {at} could not be judged: {outcomes[at].error}", hint=hint)
@@ -224,18 +214,16 @@ class LLMEvaluator(SerializableComponent):
         with ExitStack() as stack:
             asker = stack.enter_context(open_asker(self._judge_options(), self.verdicts))
             bar = stack.enter_context(progress_bar("questions")) if self.progress_bar else None
-            yield Asking(
-                map(plan, range(len(questions))),
-                asker,
-                bar and (lambda done, usage: bar(done, len(questions), usage.short_text)),
-                outcomes,
-            )
+            progress = bar and (lambda done, usage: bar(done, len(questions), usage.short_text))
+            yield map(plan, range(len(questions))), asker, progress, outcomes
         if notes := [*asker.journal.notes, *asker.model.notes]:
             _log.warning("karat: %s", safe_line(" ".join(notes)))
 
     def _questions(self, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The inputs of each question."""
-        return questions_of(dict(self.inputs), inputs)
+        names = [name for name, _ in self.inputs]
+        check_inputs(dict(self.inputs), inputs)
+        return [dict(zip(names, values, strict=True)) for values in zip(*map(inputs.__getitem__, names), strict=True)]
 
     @property
     def _schema(self) -> dict[str, Any]:
@@ -244,11 +232,11 @@ class LLMEvaluator(SerializableComponent):
 
     def _checked(self, reply: Any) -> dict[str, Any]:
         """A reply, if it has all outputs; otherwise an UnreadableReplyError says what is wrong with it."""
-        found = object_in(reply)
+        fields = object_in(reply)
         for name in self.outputs:
-            if name not in found:
+            if name not in fields:
                 raise UnreadableReplyError(f"The field {name} is missing.")
-        return dict(found)
+        return dict(fields)
 
     def _records(self, question: Question, reply: Mapping[str, Any]) -> Iterable[Record]:  # noqa: ARG002
         """What a reply says, as records of a verdict file; replies in a form of the user's own have none."""
@@ -258,15 +246,15 @@ class LLMEvaluator(SerializableComponent):
         """The records of a question that could not be judged."""
         return ()
 
-    def _outputs(self, asking: Asking) -> dict[str, Any]:
+    def _outputs(self, by_question: Mapping[int, RequestOutcome], model: str) -> dict[str, Any]:
         """The outputs of `run`."""
-        outcomes = [asking.outcomes[at] for at in range(len(asking.outcomes))]
-        failed = [str(at) for at, each in enumerate(outcomes) if each.state != "done"]
+        outcomes = [by_question[at] for at in range(len(by_question))]
+        failed = [str(at) for at, outcome in enumerate(outcomes) if outcome.state != "done"]
         if failed:
             what = f"{plural(len(failed), 'question')} of {len(outcomes):,} could not be judged: {first_few(failed)}"
             _log.warning("karat: %s", safe_line(f"{what}. The first failure: {outcomes[int(failed[0])].error}"))
         results = [self._checked(decode_reply(each.reply)) if each.state == "done" else None for each in outcomes]
-        usage = [_usage(each, asking.asker.settings.model) if each.state == "done" else None for each in outcomes]
+        usage = [_usage(each, model) if each.state == "done" else None for each in outcomes]
         return {"results": results, "meta": usage if any(usage) else None}
 
     def to_dict(self) -> dict[str, Any]:
@@ -301,8 +289,8 @@ class LLMEvaluator(SerializableComponent):
         if isinstance(inputs := parameters.get("inputs"), list):
             # What is not a pair is rejected by the constructor.
             parameters["inputs"] = [
-                (each[0], type_from_text(each[1])) if isinstance(each, list) and len(each) == 2 else each
-                for each in inputs
+                (pair[0], type_from_text(pair[1])) if isinstance(pair, list) and len(pair) == 2 else pair
+                for pair in inputs
             ]
         return {**data, "init_parameters": parameters}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from karat.components.component import component
-from karat.components.evaluators.answers import GoldAnswers, PredictedAnswers, answers_of, result
+from karat.components.evaluators.answer_measure import GoldAnswers, PredictedAnswers, answers_of, result
 from karat.components.serialization import SerializableComponent
 from karat.errors import KaratError, Parameter, shown
 from karat.errors.arguments import as_count

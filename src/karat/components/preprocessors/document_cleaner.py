@@ -10,7 +10,6 @@ from typing import Any, Literal, get_args
 from unicodedata import normalize
 
 from karat.components.component import component
-from karat.components.preprocessors.headers import without_headers_and_footers
 from karat.components.serialization import SerializableComponent
 from karat.documents.content import with_content
 from karat.documents.document import Document, as_document
@@ -254,3 +253,39 @@ def _check(condition: object, parameter: str, what: str, hint: str) -> None:
 
 def _place(parameter: str) -> Place:
     return Place("DocumentCleaner", field=parameter)
+
+
+def without_headers_and_footers(text: str) -> str:
+    """Remove the longest phrase that all pages share in their first 300 characters, and in their last 300.
+
+    The first and the last page often have no header or footer. They are not searched, but the phrase is removed from
+    them too.
+    """
+    pages = text.split("\f")
+    for edge in (slice(300), slice(-300, None)):
+        repeated = _longest_shared_phrase([page[edge] for page in pages[1:-1] if page])
+        if repeated.strip():
+            pages = [page.replace(repeated, "") for page in pages]
+    return "\f".join(pages)
+
+
+def _longest_shared_phrase(texts: Sequence[str]) -> str:
+    if len(texts) < 2:
+        return ""
+    shared = _phrases(texts[0])
+    for text in set(texts):
+        here = _phrases(text)
+        shared = {phrase: None for phrase in shared if phrase in here}
+        if not shared:
+            return ""
+    # If several phrases are longest, take the first, so that every process gives the same result.
+    return max(shared, key=len)
+
+
+def _phrases(text: str) -> dict[str, None]:
+    """All sequences of 3 to 29 words, in order; words end at each space, and before each line break or tab."""
+    gaps = [gap.span() for gap in re.finditer(r" |(?=[\n\t])", text)]
+    starts = [0, *(end for _, end in gaps)]
+    ends = [*(start for start, _ in gaps), len(text)]
+    # The last of n words that start with word i is word i + n - 1.
+    return {text[start:end]: None for n in range(3, 30) for start, end in zip(starts, ends[n - 1 :], strict=False)}
