@@ -297,7 +297,7 @@ WRITERS = {
     "cli/terminal.py": "standard output and standard error, harmless on a terminal and in a log",
     "cli/parser.py": "the text of --help, which cli/terminal.py prints",
     "output/progress.py": "the sequence that removes an interrupted progress bar",
-    "comparison/gate/outputs.py": "GitHub's step summary, which other steps append to as well",
+    "comparison/gate/github.py": "GitHub's step summary, which other steps append to as well",
     "components/pipeline.py": "a file that the caller has opened",
     "engines/spark/stored.py": "a new folder, in any file system of Spark; its description comes last",
     "reading/pairs/temporary_rows.py": "a temporary file without a name",

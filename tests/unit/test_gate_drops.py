@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from karat import KaratError, Scores
-from karat.comparison.gate import Gate, Outcome, Rule, gate, outputs
+from karat.comparison.gate import Gate, Outcome, Rule, gate, github
 from karat.comparison.gate.config import read_config
 from karat.comparison.gate.rules import Kind, parse_rules, rules_from_limits
 from karat.testing import assert_scores
@@ -255,7 +255,7 @@ def test_ci_systems_get_the_outcome_of_non_inferior_rules() -> None:
     assert case is not None
     assert case.get("name") == "non-inferior AP"
     assert "AP, largest losses: " in str(found)
-    assert outputs.commands(found).startswith(
+    assert github.workflow_commands(found).startswith(
         "::error title=karat gate::AP is 0.4700, but must be shown to be less than"
     )
     assert found.to_dict()["rules"][0]["kind"] == "non-inferior"

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat import KaratError, Scores
-from karat.comparison.gate import Gate, Outcome, Rule, gate, outputs
+from karat.comparison.gate import Gate, Outcome, Rule, gate, github
 from karat.comparison.gate.rules import merge_rules, parse_rules, rules_from_limits
 from karat.errors import Parameter, Place
 from karat.scores import Finding
@@ -383,17 +383,17 @@ def test_junit_xml_can_be_parsed_whatever_characters_the_names_contain(hostile: 
 
 
 def test_github_gets_one_workflow_command_per_failed_rule_and_no_other(hostile: Gate) -> None:
-    lines = outputs.commands(hostile).split("\n")
+    lines = github.workflow_commands(hostile).split("\n")
     assert len(lines) == 2
     assert lines[0].startswith('::error title=karat gate::q"<&>%25\\r\\n::error')
     assert lines[1] == ""
-    assert not set(outputs.commands(hostile)) & set("\r\x1b")
+    assert not set(github.workflow_commands(hostile)) & set("\r\x1b")
 
 
 def test_the_table_is_appended_to_the_step_summary(hostile: Gate, tmp_path: Path) -> None:
     file = tmp_path / "summary.md"
     file.write_text("before\n")
-    assert outputs.append_summary(hostile, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)}) is None
+    assert github.append_summary(hostile, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)}) is None
     text = file.read_text("utf-8")
     assert text.startswith("before\n### karat: gate failed: 1 of 2 rules\n")
     assert "| **failed** |" in text
@@ -401,10 +401,10 @@ def test_the_table_is_appended_to_the_step_summary(hostile: Gate, tmp_path: Path
 
 
 def test_a_step_summary_that_cannot_be_written_gives_a_note(hostile: Gate, tmp_path: Path) -> None:
-    note = outputs.append_summary(hostile, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path)})
+    note = github.append_summary(hostile, {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path)})
     assert note is not None
     assert note.startswith("note: cannot write the step summary: ")
-    assert outputs.append_summary(hostile, {"GITHUB_STEP_SUMMARY": str(tmp_path)}) is None
+    assert github.append_summary(hostile, {"GITHUB_STEP_SUMMARY": str(tmp_path)}) is None
 
 
 # Properties

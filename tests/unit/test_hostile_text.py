@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from karat import Document, EvaluationRunResult, KaratError, Pipeline, Scores, compare, evaluate, evaluate_answers
-from karat.comparison.gate import outputs
+from karat.comparison.gate import github
 from karat.comparison.gate.gate import gate
 from karat.comparison.gate.rules import Rule
 from karat.components.evaluators import AnswerExactMatchEvaluator
@@ -149,7 +149,7 @@ def test_no_object_that_has_names_of_its_own_prints_control_characters(texts: li
         check_object(each)
     ET.fromstring(outcome.junit().encode(errors="surrogatepass"))
     with patch.dict(os.environ, {"GITHUB_ACTIONS": "true"}):
-        for line in outputs.commands(outcome).removesuffix("\n").split("\n"):
+        for line in github.workflow_commands(outcome).removesuffix("\n").split("\n"):
             assert re.fullmatch(r"::error title=karat gate::[^\x00-\x1f]*", line)
 
 

@@ -145,7 +145,7 @@ def _texts_in_use(context: click.Context, given: Mapping[str, Any]) -> dict[str,
 
 def _check_files(context: click.Context, in_file: Config | None, given: Mapping[str, Any]) -> None:
     """Reject outputs that are inputs or cannot be written, also those that a configuration file names."""
-    from karat.comparison.gate.outputs import step_summary
+    from karat.comparison.gate.github import step_summary
     from karat.errors import require
 
     read, written = [], dict(step_summary(os.environ))
@@ -303,16 +303,16 @@ def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
 def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
     """Print the outcomes or write them to files; on GitHub, also as annotations and a job summary."""
     from karat.cli.terminal import print_commands, print_error
-    from karat.comparison.gate import outputs
+    from karat.comparison.gate import github
     from karat.output.files import write_text
 
     if junit is not None:
         write_text(gate.junit(), junit)
-    if note := outputs.append_summary(gate, os.environ):
+    if note := github.append_summary(gate, os.environ):
         print_error(f"{note}\n")
     with suppress(SystemExit):  # raised if nobody reads standard output; the exit status still tells the outcome
         output.print(gate)
-    if outputs.in_github(os.environ):
+    if github.in_github(os.environ):
         with suppress(SystemExit):
             # Standard output may be a document in JSON or Markdown.
-            print_commands(outputs.commands(gate), to_error=output.file is None and output.format != "table")
+            print_commands(github.workflow_commands(gate), to_error=output.file is None and output.format != "table")

@@ -242,7 +242,7 @@ class SystemFiles:
 
     def _checked_by_truth(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """Saved scores, after checking that the ground truth, though not needed, is the one they were made with."""
-        from karat.comparison.same_truth import check_given_truth
+        from karat.comparison.alignment import check_given_truth
 
         digests = read_truth(self.inputs.described(self.first, "truth")).digests
         checked: dict[str, Scores] = {}

@@ -85,18 +85,9 @@ def compare(
     'two is significantly better than one on RR, by 0.500 (p = 0.0039, 9 queries)'
     """
     method = choose_method(
-        test,
-        correction,
-        family,
-        permutations=permutations,
-        common_queries=common_queries,
-        level=level,
-        detect=detect,
-        equivalence=equivalence,
-        resamples=resamples,
-        seed=seed,
-        force=force,
-    )
-    loaded = {name: as_scores(each) for name, each in systems.items()} if isinstance(systems, Mapping) else systems
+        test, correction, family, permutations=permutations, common_queries=common_queries, level=level, detect=detect,
+        equivalence=equivalence, resamples=resamples, seed=seed, force=force,
+    )  # fmt: skip
+    loaded = {name: as_scores(scores) for name, scores in systems.items()} if isinstance(systems, Mapping) else systems
     check_systems(loaded)
     return compare_with(method, with_lower_is_better(loaded, lower_is_better), baseline, measures)

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from karat.comparison.alignment import check_system
-from karat.comparison.exports import ComparisonExports
+from karat.comparison.alignment import check_same_truth, check_system
 from karat.comparison.method import IntervalMethod, Method
 from karat.comparison.power import Power
-from karat.comparison.same_truth import check_same_truth
 from karat.errors import KaratError, Message, Parameter, plural, printable, require, safe_line, shown
 from karat.output.files import write_text
+from karat.output.printable import Tabular
 from karat.output.tables import DIGITS, Table
 from karat.registry import Measure
 from karat.scores import Scores
-from karat.scores.exports import Reportable
+from karat.scores.exports import Reportable, arrow_table, to_pandas, to_polars
 from karat.scores.summary import check_digits
 
 if TYPE_CHECKING:
     import altair as alt
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
     from karat.analysis.diff import Diff
     from karat.comparison.slices import ComparisonSlices
 
+
 _SYSTEMS: Message = [Parameter("system"), " and ", Parameter("baseline")]
 _CHOOSE: Message = ["Name them with ", *_SYSTEMS, "."]
 _OF_EQUIVALENCE = ("margin", "p_equivalent", "p_equivalent_corrected")
+_TEXTS = ("group", "measure", "system", "baseline", "difference_interval")
+_COUNTS = ("queries", "wins", "ties", "losses")
+_FLAGS = ("higher_is_better",)
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,39 @@ class ComparisonRow:
         """Whether the system is better than the baseline, in the direction of the measure."""
         difference = self.difference or 0.0
         return difference > 0 if self.higher_is_better else difference < 0
+
+
+class ComparisonExports(Tabular):
+    """A comparison as a table, in files and as a data frame."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, Any]]:
+        """A record per row, with the same keys in each."""
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        import pyarrow as pa
+
+        records = self.records()
+        kinds = {
+            **dict.fromkeys(records[0], pa.float64()),
+            **dict.fromkeys(_TEXTS, pa.string()),
+            **dict.fromkeys(_COUNTS, pa.int64()),
+            **dict.fromkeys(_FLAGS, pa.bool_()),
+        }
+        return arrow_table({name: [record[name] for record in records] for name in records[0]}, kinds)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas data frame; what a row does not have, such as the p of a baseline, is NaN.
+
+        Counts of queries are integers, and NA in the row of a baseline.
+        """
+        frame = to_pandas(self.to_arrow())
+        return frame.astype({name: "Int64" for name in _COUNTS if name in frame})
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a polars data frame."""
+        return to_polars(self.to_arrow())
 
 
 @dataclass(frozen=True, eq=False)

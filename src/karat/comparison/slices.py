@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from karat.comparison.compute import FEW_DIFFERING, compare_groups_of_queries
-from karat.comparison.exports import ComparisonExports
 from karat.comparison.power import Power
-from karat.comparison.result import Comparison, ComparisonRow
+from karat.comparison.result import Comparison, ComparisonExports, ComparisonRow
 from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import (
     COLUMNS,

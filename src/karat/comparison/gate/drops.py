@@ -10,8 +10,7 @@ import numpy as np
 from karat.comparison import Comparison, Method
 from karat.comparison.compute import FEW_DIFFERING, strictest
 from karat.comparison.differences import Pair, values_of
-from karat.comparison.gate import wording
-from karat.comparison.gate.outcomes import Outcome, WorstQuery
+from karat.comparison.gate.outcomes import Outcome, WorstQuery, change_text, exceeds, p_value_text, requirement
 from karat.comparison.gate.rules import Rule
 from karat.comparison.margins import Claim, one_sided_tests
 from karat.comparison.power import Power
@@ -110,23 +109,23 @@ def _check(rule: Rule, comparison: Comparison, test: _Test) -> Outcome:
     run, baseline = _paired(comparison, name)
     value, before, higher = run.combined(name), baseline.combined(name), run.higher_is_better(name)
     if value is None or before is None:
-        explanation = f"{wording.requirement(rule, higher_is_better=higher)}: no query has a value in both runs"
+        explanation = f"{requirement(rule, higher_is_better=higher)}: no query has a value in both runs"
         return Outcome(rule, False, explanation, None, "–")
     sign = 1 if higher else -1
     drop = sign * (before - value)
     is_certain = not test.one_sided or test.is_evidence(rule, comparison.method)
     needs_p = True
     if rule.kind == "max-drop":
-        too_large = wording.exceeds(drop, rule.limit)
+        too_large = exceeds(drop, rule.limit)
         passed, in_doubt = not (too_large and is_certain), too_large and not is_certain
         needs_p = too_large or not test.one_sided  # a drop within the limit passes whatever its test finds
     else:
-        smaller = wording.exceeds(rule.limit, drop)
+        smaller = exceeds(rule.limit, drop)
         passed, in_doubt = smaller and is_certain, smaller and not is_certain
-    change = wording.change_text(rule, drop, higher_is_better=higher)
+    change = change_text(rule, drop, higher_is_better=higher)
     if needs_p:
         change += _significance(rule, comparison.method, test, in_doubt)
-    explanation = f"{wording.requirement(rule, cell_text(before, name), higher_is_better=higher)}: {change}"
+    explanation = f"{requirement(rule, cell_text(before, name), higher_is_better=higher)}: {change}"
     worst = () if passed else _largest_losses(run, baseline, name, sign)
     return Outcome(rule, passed, explanation, value, cell_text(value, name), before, drop, test.p_corrected, worst)
 
@@ -152,7 +151,7 @@ def _significance(rule: Rule, method: Method, test: _Test, in_doubt: bool) -> st
         decides = rule.kind == "max-drop" and test.one_sided and test.power.queries > 1
         return _SAME_DROPS[combination(rule.measure)] if decides else ""
     correction = method.correction if test.power.comparisons > 1 else "none"
-    p_value = wording.p_value_text(test.p_corrected, correction, method.alpha, one_sided=test.one_sided)
+    p_value = p_value_text(test.p_corrected, correction, method.alpha, one_sided=test.one_sided)
     if in_doubt:
         return f"{doubt} ({p_value}{_reason(rule, method, test)})"
     return f"{f', {more}' if rule.kind == 'max-drop' and test.one_sided else ''} ({p_value})"

@@ -1,4 +1,4 @@
-"""gate(): check scores against rules."""
+"""gate(): check scores against rules; if missing labels are to count against a system, in the worst case."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 from karat.comparison import Method, choose_method
 from karat.comparison.alignment import check_finite
 from karat.comparison.compute import compare_uncorrected
-from karat.comparison.gate import wording
 from karat.comparison.gate.drops import WORST_QUERIES, check_drops, few_differences
-from karat.comparison.gate.outcomes import Gate, Outcome, WorstQuery
+from karat.comparison.gate.outcomes import Gate, Outcome, WorstQuery, exceeds, number_text, requirement
 from karat.comparison.gate.rules import Rule, check_drop_options, check_rules
-from karat.comparison.gate.worst_case import with_largest_drop, with_unknown, worst_case_notes
 from karat.comparison.margins import one_sided_form
 from karat.comparison.tables import TESTS
-from karat.errors import KaratError, plural, require, shown
+from karat.errors import KaratError, Message, Parameter, enumeration, plural, require, shown
 from karat.errors.arguments import check_switch
+from karat.measures import meanings
 from karat.options import Correction, GateUnknown, Test, alpha_text, check_choice
 from karat.output.tables import note_line
 from karat.reading.bytes.file_objects import FileSource
 from karat.scores import Scores, StoredScores
+from karat.scores.bounds import with_highest_mean
 from karat.scores.columns import with_lower_is_better
 from karat.scores.combining import combination
 from karat.scores.loading import as_scores
@@ -74,51 +74,15 @@ def gate(
     """
     significant = check_switch("significant", significant)
     check_choice("unknown", unknown, get_args(GateUnknown))
-    scores = _loaded("scores", scores)
-    if baseline is not None:
-        baseline = _loaded("baseline", baseline)
-    scores = with_lower_is_better({"": scores}, lower_is_better)[""]
+    run = _loaded("scores", scores)
+    before = None if baseline is None else _loaded("baseline", baseline)
+    run = with_lower_is_better({"": run}, lower_is_better)[""]
     method = choose_method(test, correction, common_queries=common_queries, level=level, force=force)
-    if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
-        raise KaratError(f"{shown(rules)} is not a list of rules", hint='Write [Rule("min", "nDCG@10", 0.6)].')
-    named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
-    check_rules(named, baseline is not None)
     options = {"significant": significant, "level": level, "common_queries": common_queries, "force": force}
+    named = _named_rules(rules, run, before)
     check_drop_options(named, {**options, "test": method.test, "correction": correction})
-    require(scores.queries, "there are no queries to check", place="scores")
-    drops = [rule for rule in named if rule.compares]
-    if baseline is not None:
-        for rule in drops:
-            _column(baseline, rule, of_baseline=True)
-    used = scores.only([rule.measure for rule in named])
-    check_finite("scores", used)
-    values = [_check_value(rule, with_unknown(scores, rule, unknown)) for rule in named if not rule.compares]
-    both = [scores, *([] if baseline is None else [baseline])]
-    worst = worst_case_notes(named, both) if unknown == "worst" else []
-    if baseline is None or not drops:
-        return Gate(tuple(values), (_query_count(used), *notes({"run": used}), *worst))
-    dropped = list(dict.fromkeys(rule.measure for rule in drops))
-    systems = {"baseline": baseline, "run": scores}
-    for rule in drops:
-        systems = {
-            name: with_unknown(
-                each, replace(rule, measure=each.column_name(rule.measure)), unknown, is_baseline=at == 0
-            )
-            for at, (name, each) in enumerate(systems.items())
-        }
-        if unknown == "worst":
-            systems["run"] = with_largest_drop(systems["run"], systems["baseline"], rule.measure)
-    comparison = compare_uncorrected(method, systems, "baseline", dropped)
-    of_drops = check_drops(drops, comparison, significant)
-    checked, compared = iter(values), iter(of_drops)
-    outcomes = (next(compared if rule.compares else checked) for rule in named)
-    findings = [*notes({"run": used, "baseline": baseline.only(dropped)}), *worst, *map(note_line, comparison.notes)]
-    findings += few_differences(of_drops, comparison)
-    tested = significant or any(rule.kind == "non-inferior" for rule in drops)
-    if tested:
-        by = TESTS[one_sided_form(method.test)]
-        findings.insert(0, f"significant: p below {alpha_text(method.alpha)}, one-sided, by {by}")
-    return Gate(tuple(outcomes), (_query_count(used), *findings))
+    require(run.queries, "there are no queries to check", place="scores")
+    return _checked(named, run, before, method, significant, unknown)
 
 
 def for_drops(method: Method) -> Method:
@@ -126,12 +90,21 @@ def for_drops(method: Method) -> Method:
     return replace(method, family="measure" if method.test == "tukey" else "all")
 
 
-def _loaded(name: str, given: object) -> Scores:
-    scores = as_scores(given)
+def _loaded(name: str, source: object) -> Scores:
+    scores = as_scores(source)
     if not isinstance(scores, Scores):
         hint = "Pass the result of karat.evaluate, or a file of saved scores."
-        raise KaratError(f"{shown(given)} is not a Scores object", place=name, hint=hint)
+        raise KaratError(f"{shown(source)} is not a Scores object", place=name, hint=hint)
     return scores
+
+
+def _named_rules(rules: Sequence[Rule], scores: Scores, baseline: Scores | None) -> list[Rule]:
+    """The rules, with the names that their measures have in these scores."""
+    if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
+        raise KaratError(f"{shown(rules)} is not a list of rules", hint='Write [Rule("min", "nDCG@10", 0.6)].')
+    named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
+    check_rules(named, baseline is not None)
+    return named
 
 
 def _column(scores: Scores, rule: Rule, *, of_baseline: bool = False) -> str:
@@ -145,20 +118,61 @@ def _column(scores: Scores, rule: Rule, *, of_baseline: bool = False) -> str:
         raise rule.placed(error) from None
 
 
-def _query_count(scores: Scores) -> str:
-    return plural(len(scores.queries), "query")
+def _checked(
+    rules: Sequence[Rule],
+    run: Scores,
+    baseline: Scores | None,
+    method: Method,
+    significant: bool,
+    unknown: GateUnknown,
+) -> Gate:
+    """The outcome of each rule, in the order of the rules."""
+    drops = [rule for rule in rules if rule.compares]
+    if baseline is not None:
+        for rule in drops:
+            _column(baseline, rule, of_baseline=True)
+    used = run.only([rule.measure for rule in rules])
+    check_finite("scores", used)
+    queries = plural(len(used.queries), "query")
+    values = [_check_value(rule, _with_unknown(run, rule, unknown)) for rule in rules if not rule.compares]
+    systems = [run] if baseline is None else [run, baseline]
+    worst = _worst_case_notes(rules, systems) if unknown == "worst" else []
+    if baseline is None or not drops:
+        return Gate(tuple(values), (queries, *notes({"run": used}), *worst))
+    dropped = list(dict.fromkeys(rule.measure for rule in drops))
+    comparison = compare_uncorrected(method, _compared_systems(drops, run, baseline, unknown), "baseline", dropped)
+    outcomes_of_drops = check_drops(drops, comparison, significant)
+    checked, compared = iter(values), iter(outcomes_of_drops)
+    outcomes = tuple(next(compared if rule.compares else checked) for rule in rules)
+    findings = [*notes({"run": used, "baseline": baseline.only(dropped)}), *worst, *map(note_line, comparison.notes)]
+    findings += few_differences(outcomes_of_drops, comparison)
+    if significant or any(rule.kind == "non-inferior" for rule in drops):
+        by = TESTS[one_sided_form(method.test)]
+        findings.insert(0, f"significant: p below {alpha_text(method.alpha)}, one-sided, by {by}")
+    return Gate(outcomes, (queries, *findings))
+
+
+def _compared_systems(rules: Sequence[Rule], run: Scores, baseline: Scores, unknown: GateUnknown) -> dict[str, Scores]:
+    """The scores that drops are computed from: as they are, or with the largest drops that missing labels allow."""
+    for rule in rules:
+        of_baseline = replace(rule, measure=baseline.column_name(rule.measure))
+        baseline = _with_unknown(baseline, of_baseline, unknown, is_baseline=True)
+        run = _with_unknown(run, rule, unknown)
+        if unknown == "worst":
+            run = _with_largest_drop(run, baseline, rule.measure)
+    return {"baseline": baseline, "run": run}
 
 
 def _check_value(rule: Rule, scores: Scores) -> Outcome:
     """The outcome of a `min` or `max` rule."""
     value = scores.combined(rule.measure)
     if value is None:
-        return Outcome(rule, False, f"{wording.requirement(rule)}: no query has a value", None, "–")
+        return Outcome(rule, False, f"{requirement(rule)}: no query has a value", None, "–")
     low, high = (value, rule.limit) if rule.kind == "min" else (rule.limit, value)
-    passed = not wording.exceeds(high, low)
-    text = wording.number_text(value, rule.limit, rule.measure)
+    passed = not exceeds(high, low)
+    text = number_text(value, rule.limit, rule.measure)
     worst = () if passed else _worst_values(rule, scores)
-    return Outcome(rule, passed, wording.requirement(rule), value, text, worst=worst)
+    return Outcome(rule, passed, requirement(rule), value, text, worst=worst)
 
 
 def _worst_values(rule: Rule, scores: Scores) -> tuple[WorstQuery, ...]:
@@ -170,3 +184,78 @@ def _worst_values(rule: Rule, scores: Scores) -> tuple[WorstQuery, ...]:
     order = np.argsort(sign * column, kind="stable").tolist()
     wrong = [at for at in order if sign * column[at] < limit]
     return tuple(WorstQuery(scores.queries[at], float(column[at])) for at in wrong[:WORST_QUERIES])
+
+
+def _with_unknown(scores: Scores, rule: Rule, unknown: GateUnknown, *, is_baseline: bool = False) -> Scores:
+    """The scores that a rule is checked with: as they are, or in the worst case.
+
+    For a `min` rule, that is the lowest value that missing labels allow, for a `max` rule the highest. For a rule that
+    compares with a baseline, it is the largest drop: from the best value of the baseline to the worst one of the run.
+    """
+    name = rule.measure
+    if unknown == "error" and (lacking := _lacking_queries(scores, name)):
+        hint: Message = ["Label them, or use ", Parameter("unknown", "worst"), "."]
+        raise rule.error(f"{plural(lacking, 'query')} of {name} {'lacks' if lacking == 1 else 'lack'} labels", hint)
+    if unknown != "worst":
+        return scores
+    bounds = scores.label_bounds.get(name)
+    if bounds is None:
+        _check_complete(scores, rule)
+        return scores
+    lowest = rule.kind == "min" or (rule.compares and scores.higher_is_better(name) != is_baseline)
+    of_queries = (bounds.low, bounds.high) if rule.compares else bounds.extremes
+    return replace(scores, values={**scores.values, name: of_queries[0 if lowest else 1]})
+
+
+def _with_largest_drop(run: Scores, baseline: Scores, measure: str) -> Scores:
+    """A run in the worst case, without queries that would make the mean drop smaller, if they may have no value."""
+    before = baseline.column_name(measure)
+    uncertain = {*_nullable(run, measure), *_nullable(baseline, before)}
+    if not uncertain:
+        return run
+    of_baseline = dict(zip(baseline.queries, baseline.values[before].tolist(), strict=True))
+    drops = np.array([of_baseline.get(query, np.nan) for query in run.queries]) - run.values[measure]
+    drops *= 1 if run.higher_is_better(measure) else -1
+    nullable = np.array([query in uncertain for query in run.queries])
+    largest = with_highest_mean(drops, nullable)
+    return replace(run, values={**run.values, measure: np.where(np.isnan(largest), np.nan, run.values[measure])})
+
+
+def _nullable(scores: Scores, measure: str) -> list[str]:
+    """The queries that have nothing to judge for some values of their missing labels."""
+    bounds = scores.label_bounds.get(measure)
+    return [] if bounds is None else [scores.queries[at] for at in np.flatnonzero(bounds.nullable).tolist()]
+
+
+def _lacking_queries(scores: Scores, measure: str) -> int:
+    """How many queries lack labels for a measure, as far as that is known."""
+    bounds = scores.label_bounds.get(measure)
+    return 0 if bounds is None else int(bounds.unknown.sum())
+
+
+def _worst_case_notes(rules: Iterable[Rule], systems: Sequence[Scores]) -> list[str]:
+    """Which rules were checked with another value than that of the queries that have all labels."""
+    values = {"min": "the lowest", "max": "the highest"}
+    checked, outer = {}, {}
+    for rule in rules:
+        for scores in systems[: 2 if rule.compares else 1]:
+            if _lacking_queries(scores, rule.measure):
+                checked[f"{values.get(rule.kind, 'the largest drop of')} {rule.measure}"] = True
+                if not scores.label_bounds[rule.measure].exact.all():
+                    outer[rule.measure] = True
+    lines = [f"note: checked with {enumeration([*checked], 'and')} that missing labels allow."] if checked else []
+    if outer:
+        what = "this is an outer bound: the worst possible value may be better, but not worse."
+        lines.append(f"note: of {enumeration([*outer], 'and')}, {what}")
+    return lines
+
+
+def _check_complete(scores: Scores, rule: Rule) -> None:
+    """Reject scores without bounds, of which it is not known what missing labels allow."""
+    is_of_labels = any(measure.definition.takes == "verdicts" for measure in meanings(rule.measure))
+    nulls = int(np.isnan(scores.values[rule.measure]).sum())
+    if is_of_labels and nulls:
+        how = "Evaluate again, or save scores as JSON or Parquet, which contain bounds with "
+        hint: Message = [how, Parameter("unknown", "bounds"), "."]
+        what = f"{rule.measure} has no value for {plural(nulls, 'query')}, and these scores have no bounds"
+        raise rule.error(what, hint)

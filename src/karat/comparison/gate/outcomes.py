@@ -1,17 +1,32 @@
-"""The result of a gate: the outcome of each rule, and all of them together."""
+"""The result of a gate: the outcome of each rule, all of them together, and how they are worded.
+
+Limits and values have as many digits as are needed to tell them apart.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from karat.comparison.gate.rules import Rule
+from karat.comparison.sentences import CORRECTED, p_text
 from karat.errors import plural, printable
+from karat.options import Correction
 from karat.output.files import write_text
 from karat.output.printable import Tabular
-from karat.output.tables import DIGITS, Table
-from karat.scores.summary import cell_text
+from karat.output.tables import DIGITS, Cell, Mark, Table
+from karat.scores.summary import cell_text, nonzero_text
+from karat.stats import ROUNDING
+
+_HEADER = ("verdict", "measure", "score", "rule")
+NAME = "karat gate"
+"""how CI systems call a gate"""
+_LONGEST_QUERY = 40
+_DIGITS = (4, 6, 8, 10, 12)
+# XML cannot contain these two characters, and `printable` does not escape them.
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -58,10 +73,11 @@ class Outcome:
     def worst_line(self) -> str:
         """The queries that contributed most to the failure, in one line."""
         name = self.rule.measure
-        texts = [cell_text(each.value, name) for each in self.worst]
-        if self.rule.compares:
-            texts = [f"{cell_text(each.baseline, name)} → {text}" for each, text in zip(self.worst, texts, strict=True)]
-        queries = [f"{_cut(each.query)} ({text})" for each, text in zip(self.worst, texts, strict=True)]
+        queries = []
+        for worst in self.worst:
+            before = f"{cell_text(worst.baseline, name)} → " if self.rule.compares else ""
+            query = worst.query if len(worst.query) <= _LONGEST_QUERY else f"{worst.query[: _LONGEST_QUERY - 1]}…"
+            queries.append(f"{query} ({before}{cell_text(worst.value, name)})")
         what = {"min": "lowest scores", "max": "highest scores"}.get(self.rule.kind, "largest losses")
         return printable(f"{name}, {what}: {', '.join(queries)}")
 
@@ -76,7 +92,7 @@ class Outcome:
             "drop": self.drop,
             "p": self.p,
             "explanation": self.explanation,
-            "worst": [{"query": each.query, "value": each.value, "baseline": each.baseline} for each in self.worst],
+            "worst": [asdict(query) for query in self.worst],
         }
 
 
@@ -109,15 +125,23 @@ class Gate(Tabular):
 
     def table(self, *, digits: int = DIGITS) -> Table:  # noqa: ARG002  # each value shows why its rule passed or failed
         """A row per rule, followed by the worst queries, the notes and the verdict."""
-        from karat.comparison.gate import outputs
-
-        return outputs.table(self)
+        worst = [outcome.worst_line() for outcome in self.failed if outcome.worst]
+        return Table(
+            _HEADER,
+            tuple(map(_row, self.outcomes)),
+            (*worst, *self.notes),
+            labels=len(_HEADER),
+            sentences=(self.verdict,),
+            title=f"rules from {self.origin}" if self.origin else "",
+            style=_mark(self.passed).style,
+        )
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None, *, digits: int = DIGITS) -> str:  # noqa: ARG002
         """The table in Markdown, with the verdict as its title; also written to `path` if given."""
-        from karat.comparison.gate import outputs
-
-        return write_text(outputs.markdown(self), path)
+        origin = printable(self.origin).replace("`", "'")
+        rules_from = f"rules from `{origin}`\n\n" if origin else ""
+        table = replace(self.table(), title="").markdown()
+        return write_text(f"### karat: {self.verdict}\n\n{rules_from}{table}", path)
 
     def to_dict(self) -> dict[str, Any]:
         """`{"passed", "rules": [{"kind", "measure", "limit", "passed", "value", ...}], "notes", "origin"}`."""
@@ -129,11 +153,111 @@ class Gate(Tabular):
         }
 
     def junit(self) -> str:
-        """The outcomes as JUnit XML, with a test case per rule."""
-        from karat.comparison.gate import outputs
+        """The outcomes as JUnit XML, with a test case per rule, for Jenkins, GitLab and others."""
+        from xml.etree import ElementTree as ET
 
-        return outputs.junit(self)
+        counts = {"tests": str(len(self.outcomes)), "failures": str(len(self.failed)), "errors": "0", "skipped": "0"}
+        root = ET.Element("testsuites", {"name": NAME, **counts})
+        suite = ET.SubElement(root, "testsuite", {"name": NAME, **counts})
+        for outcome in self.outcomes:
+            name = _for_xml(f"{outcome.rule.kind} {outcome.rule.measure}")
+            case = ET.SubElement(suite, "testcase", {"classname": NAME, "name": name})
+            sentence = _for_xml(outcome.sentence)
+            if outcome.passed:
+                ET.SubElement(case, "system-out").text = sentence
+            else:
+                failure = ET.SubElement(case, "failure", {"message": sentence, "type": outcome.rule.kind})
+                failure.text = _for_xml(outcome.worst_line()) if outcome.worst else sentence
+        ET.indent(root)
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _cut(query: str, width: int = 40) -> str:
-    return query if len(query) <= width else f"{query[: width - 1]}…"
+def _row(outcome: Outcome) -> tuple[Cell, ...]:
+    verdict = Cell(outcome.verdict, _mark(outcome.passed))
+    return verdict, Cell(outcome.rule.measure), Cell(outcome.value_text), Cell(outcome.explanation)
+
+
+def _mark(passed: bool) -> Mark:
+    """The text of a verdict says whether it passed, so that it needs no symbol besides its colour."""
+    return Mark("", "", "bold green" if passed else "bold red")
+
+
+def _for_xml(text: str) -> str:
+    return _NOT_IN_XML.sub(lambda match: ascii(match[0])[1:-1], printable(text))
+
+
+def exceeds(value: float, limit: float) -> bool:
+    """Whether a value is above a limit by more than a rounding error.
+
+    >>> exceeds(0.31 - 0.3, 0.01), exceeds(0.0101, 0.01)
+    (False, True)
+    """
+    return value - limit > ROUNDING * max(1.0, abs(value))
+
+
+def number_text(value: float, limit: float, measure: str) -> str:
+    """A value with as many digits as show on which side of a limit it is.
+
+    >>> number_text(0.59996, 0.6, "AP"), number_text(0.59, 0.6, "AP")
+    ('0.599960', '0.5900')
+    """
+    side = _side(value, limit)
+    for digits in _DIGITS:
+        text = f"{value:.{digits}f}"
+        if _side(float(text), limit) == side:
+            return cell_text(value, measure) if digits == _DIGITS[0] else text
+    return repr(float(value))
+
+
+def limit_text(rule: Rule) -> str:
+    """The limit of a rule with four digits, or with all if it has more."""
+    text = cell_text(rule.limit, rule.measure)
+    return text if float(text.replace(",", "")) == rule.limit else repr(float(rule.limit))
+
+
+def requirement(rule: Rule, baseline: str = "the baseline", *, higher_is_better: bool = True) -> str:
+    """What a rule requires of a value.
+
+    >>> drop = Rule("max-drop", "Unjudged@10", 0.01)
+    >>> requirement(Rule("min", "AP", 0.3)), requirement(drop, "0.2000", higher_is_better=False)
+    ('at least 0.3000', 'at most 0.0100 above 0.2000')
+    >>> requirement(Rule("non-inferior", "AP", 0.01))
+    'shown to be less than 0.0100 below the baseline'
+    """
+    if not rule.compares:
+        return f"at {'least' if rule.kind == 'min' else 'most'} {limit_text(rule)}"
+    side = "below" if higher_is_better else "above"
+    if rule.kind == "non-inferior":
+        return f"shown to be less than {limit_text(rule)} {side} {baseline}"
+    return f"at most {limit_text(rule)} {side} {baseline}" if rule.limit else f"not {side} {baseline}"
+
+
+def change_text(rule: Rule, drop: float, *, higher_is_better: bool) -> str:
+    """How a value changed from the baseline's.
+
+    >>> rule = Rule("max-drop", "AP", 0.01)
+    >>> change_text(rule, 0.03, higher_is_better=True), change_text(rule, 0.00003, higher_is_better=False)
+    ('fell by 0.0300', 'rose by 3e-05')
+    """
+    if not (exceeds(drop, 0) or exceeds(-drop, 0)):
+        return "unchanged"
+    fell = (drop > 0) == higher_is_better
+    size = number_text(drop, rule.limit, rule.measure)
+    if drop < 0 or not float(size.replace(",", "")):
+        size = nonzero_text(abs(drop), rule.measure)
+    return f"{'fell' if fell else 'rose'} by {size}"
+
+
+def p_value_text(p: float, correction: Correction, alpha: float, *, one_sided: bool = False) -> str:
+    """A p-value, its kind and its correction.
+
+    >>> p_value_text(0.0031, "holm", 0.05), p_value_text(1e-9, "none", 0.05, one_sided=True)
+    ('p = 0.0031, Holm-corrected', 'p < 0.0001, one-sided')
+    """
+    kinds = ["one-sided" if one_sided else "", CORRECTED.get(correction, "")]
+    return ", ".join(filter(None, [p_text(p, alpha, named=True), *kinds]))
+
+
+def _side(value: float, limit: float) -> int:
+    """1 above the limit, -1 below, 0 at the limit within a rounding error."""
+    return int(exceeds(value, limit)) - int(exceeds(limit, value))
