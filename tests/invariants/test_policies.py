@@ -301,7 +301,7 @@ WRITERS = {
     "components/pipeline.py": "a file that the caller has opened",
     "engines/spark/stored.py": "a new folder, in any file system of Spark; its description comes last",
     "reading/pairs/temporary_rows.py": "a temporary file without a name",
-    "documents/byte_stream.py": "a file, with the errors of Haystack's ByteStream.to_file",
+    "documents/attachments.py": "a file, with the errors of Haystack's ByteStream.to_file",
 }
 
 

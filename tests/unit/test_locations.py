@@ -6,8 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from karat.documents.normalization import FOLDS, Folds, normalized
-from karat.documents.original_places import original_span
+from karat.documents.normalization import FOLDS, Folds, normalized, original_span
 from karat.matching.location import locator
 from karat.matching.matchers import matcher_of
 

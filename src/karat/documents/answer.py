@@ -26,11 +26,11 @@ def as_gold_answers(value: object, place: Place | str) -> tuple[str, ...]:
         return as_gold_answers(texts, place)
     if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
         items = sorted_set(value) if isinstance(value, set | frozenset) else value
-        found = [item["text"] if isinstance(item, Mapping) and "text" in item else item for item in items]
-        for at, text in enumerate(found):
+        texts = [item["text"] if isinstance(item, Mapping) and "text" in item else item for item in items]
+        for at, text in enumerate(texts):
             if not isinstance(text, str):
                 raise KaratError(f"{shown(text)} is not text", place=as_place(place).inside(f"[{at}]"), hint=_HINT)
-        return tuple(dict.fromkeys(found)) or ("",)
+        return tuple(dict.fromkeys(texts)) or ("",)
     raise KaratError(f"{shown(value)} is not a gold answer", place=place, hint=f"{list_hint(value)} {_HINT}".strip())
 
 

@@ -1,14 +1,16 @@
-"""Document: a text with its id, metadata, score, blob and embeddings."""
+"""Document: a text with its id, metadata, score, blob and embeddings; and documents of other frameworks like it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import is_dataclass
 from numbers import Real
 from typing import Any
 
-from karat.documents.byte_stream import ByteStream
+from karat.documents.attachments import ByteStream, SparseEmbedding
 from karat.documents.fields import (
     ALIASES,
     FIELD_NAMES,
@@ -20,12 +22,11 @@ from karat.documents.fields import (
     is_document,
     is_from_haystack,
 )
-from karat.documents.sparse_embedding import SparseEmbedding
 from karat.errors import KaratError, Place, shown
 from karat.errors.arguments import check_switch
 
 # Fields that most documents lack. In a mapping they are often None, and then they are not metadata either.
-_ATTACHMENTS = ("blob", "embedding", "sparse_embedding")
+_ATTACHMENTS = {"blob": "a ByteStream", "embedding": "a list of numbers", "sparse_embedding": "a SparseEmbedding"}
 # Fields of older Haystack versions. Haystack ignores them when it reads a flattened document.
 _LEGACY = frozenset({"content_type", "id_hash_keys", "dataframe"})
 _OFTEN_NONE = frozenset({*_ATTACHMENTS, "dataframe"})
@@ -136,8 +137,8 @@ class Document:
 
     def attachments(self) -> dict[str, Any]:
         """The blob and the embeddings that the document has, as they are written as JSON."""
-        given = {name: value for name in _ATTACHMENTS if (value := getattr(self, name)) is not None}
-        return {name: value.to_dict() if hasattr(value, "to_dict") else list(value) for name, value in given.items()}
+        present = {name: value for name in _ATTACHMENTS if (value := getattr(self, name)) is not None}
+        return {name: value.to_dict() if hasattr(value, "to_dict") else list(value) for name, value in present.items()}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Document):
@@ -148,9 +149,9 @@ class Document:
         return same and (self.given_id == other.given_id or self.id == other.id)
 
     def __repr__(self) -> str:
-        given = {"content": self.content, "id": self.given_id, "meta": self.meta, "score": self.score}
-        given |= {name: getattr(self, name) for name in self.attachments()}
-        inside = (f"{name}={shown(value, 100)}" for name, value in given.items() if not _is_empty(value))
+        fields = {"content": self.content, "id": self.given_id, "meta": self.meta, "score": self.score}
+        fields |= {name: getattr(self, name) for name in _ATTACHMENTS}
+        inside = (f"{name}={shown(value, 100)}" for name, value in fields.items() if not _is_empty(value))
         return f"{type(self).__name__}({', '.join(inside)})"
 
 
@@ -166,22 +167,19 @@ def _check(content: object, given_id: object, meta: object, score: object) -> No
         ("score", score, Real, "a number"),
     ):
         if value is not None and not isinstance(value, kind):
-            raise KaratError(
-                f"the {name} of a document must be {expected}, not {shown(value)}", hint="Convert it, or leave it out."
-            )
+            raise _wrong_type(name, expected, value)
 
 
 def _check_attachments(document: Document) -> None:
-    for name, expected in (
-        ("blob", "a ByteStream"),
-        ("embedding", "a list of numbers"),
-        ("sparse_embedding", "a SparseEmbedding"),
-    ):
+    for name, expected in _ATTACHMENTS.items():
         value = getattr(document, name)
         if value is not None and not _fits(name, value):
-            raise KaratError(
-                f"the {name} of a document must be {expected}, not {shown(value)}", hint="Convert it, or leave it out."
-            )
+            raise _wrong_type(name, expected, value)
+
+
+def _wrong_type(name: str, expected: str, value: object) -> KaratError:
+    what = f"the {name} of a document must be {expected}, not {shown(value)}"
+    return KaratError(what, hint="Convert it, or leave it out.")
 
 
 def _listed(embedding: Any) -> Any:
@@ -279,3 +277,55 @@ def _extra_keys(document: Mapping[str, Any], attached: Mapping[str, Any]) -> dic
         for name, value in document.items()
         if name not in fields and not (value is None and name in dropped_if_none)
     }
+
+
+def with_content(document: Any, text: str, *, keep_id: bool, place: Place | str) -> Any:
+    """A copy of a document with another text; it has the same class, and all its other fields are the same.
+
+    Ids that are derived from the text, as in karat and Haystack, follow the new text, unless `keep_id` is True. The
+    metadata is copied deeply, so that changing the copy does not change the document.
+
+    >>> with_content(Document("Paris ", meta={"page": 7}), "Paris", keep_id=False, place="here")
+    Document(content='Paris', meta={'page': 7})
+    """
+    try:
+        return _with_content(document, text, keep_id)
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
+        kind = type(document).__name__
+        raise KaratError(
+            f"the text of a {kind} cannot be replaced: {error}", place=place, hint="Convert it to a karat.Document."
+        ) from None
+
+
+def _with_content(document: Any, text: str, keep_id: bool) -> Any:
+    if isinstance(document, Document):
+        new: Any = copy(document)
+        new.content, new.meta, new.id = text, deepcopy(document.meta), document.id if keep_id else None
+        return new
+    if hasattr(node := getattr(document, "node", None), "set_content"):  # LlamaIndex's NodeWithScore
+        new = copy(document)
+        new.node = _with_content(node, text, keep_id)
+        return new
+    changed: dict[str, object] = {
+        name: deepcopy(meta) for name in _names("meta") if isinstance(meta := getattr(document, name, None), Mapping)
+    }
+    text_field = next((name for name in _names("content") if isinstance(getattr(document, name, None), str)), None)
+    if isinstance(document, tuple) and hasattr(document, "_replace"):
+        return document._replace(**changed, **{str(text_field): text})
+    new = copy(document)
+    if text_field != "content" and callable(set_content := getattr(new, "set_content", None)):
+        set_content(text)  # all of LlamaIndex's node classes have this method
+    elif text_field is None:
+        raise TypeError("it has no attribute for the text")
+    else:
+        changed[text_field] = text
+    for name, value in changed.items():
+        # The only way to change a frozen dataclass; and Haystack's documents warn about any other.
+        (object.__setattr__ if is_dataclass(document) else setattr)(new, name, value)
+    if not keep_id and callable(derived_id := getattr(new, "_create_id", None)):  # Haystack's Document
+        object.__setattr__(new, "id", derived_id())
+    return new
+
+
+def _names(field: str) -> tuple[str, ...]:
+    return (field, *ALIASES[field])

@@ -42,16 +42,16 @@ def _is_meta_path(field: str) -> bool:
 def document_keys(documents: Iterable[DocumentLike], field: str, place: Place | str) -> list[str | None]:
     """The key each document is matched by, in order. None and the empty text match nothing."""
     documents = documents if isinstance(documents, list) else list(documents)
-    found = documents
+    keys = documents
     if documents and not isinstance(documents[0], str) and field in ("content", "id"):
         # Most lists contain documents of one class, each with a text: this is the fastest way to read them.
         try:
             by_content = field == "content"
-            found = [each.content for each in documents] if by_content else [each.id for each in documents]
+            keys = [each.content for each in documents] if by_content else [each.id for each in documents]
         except AttributeError:
-            found = [None]
-    if set(map(type, found)) <= _STRINGS:
-        return found
+            keys = [None]
+    if set(map(type, keys)) <= _STRINGS:
+        return keys
     return [document_key(document, field, place) for document in documents]
 
 
@@ -64,33 +64,33 @@ def document_key(document: DocumentLike, field: str, place: Place | str) -> str 
         return None
     if isinstance(document, str | Integral) and not isinstance(document, bool):
         return identifier(document, place) or None
-    found = _nested_value(document, field)
-    if found is None and field == "id":
-        found = _nested_value(document, "content")
-    if found is None and not is_document(document):
+    key = _nested_value(document, field)
+    if key is None and field == "id":
+        key = _nested_value(document, "content")
+    if key is None and not is_document(document):
         raise KaratError(
             f"{shown(document)} is not a document",
             place=place,
             hint="A document is an id, a text, or an object with an id or a content."
             + (" Pass the document itself, not a tuple." if isinstance(document, tuple) else ""),
         )
-    return None if found is None else as_text(found, field, place) or None
+    return None if key is None else as_text(key, field, place) or None
 
 
 def document_scores(documents: Collection[DocumentLike], place: Place | str) -> list[float | None]:
     """The score of each document; None for a document without a score."""
     try:
-        found = [document.score for document in documents]
+        scores = [document.score for document in documents]
     except AttributeError:
         if set(map(type, documents)) <= _STRINGS:
             return [None] * len(documents)
-        found = [document_field(document, "score") for document in documents]
-    if set(map(type, found)) <= _NOTHING:
-        return found
-    for score in found:
+        scores = [document_field(document, "score") for document in documents]
+    if set(map(type, scores)) <= _NOTHING:
+        return scores
+    for score in scores:
         if score is not None and not isinstance(score, Real):
             raise KaratError(f"score {shown(score)} is not a number", place=place)
-    return found
+    return scores
 
 
 def is_document(value: object) -> bool:
@@ -109,12 +109,13 @@ def document_field(document: object, field: str) -> object:
     """A field of a mapping or an object, under whichever name its framework uses; None if it has none."""
     if isinstance(document, Mapping):
         return document.get(field_name(document, field))
-    found = getattr(document, field, None)
-    if found is None and field == "content" and callable(text := getattr(document, "get_content", None)):
-        # All of LlamaIndex's node classes have this method.
-        return text()
-    others = (getattr(document, name, None) for name in ALIASES.get(field, ()) if found is None)
-    return next((value for value in others if value is not None), found)
+    value = getattr(document, field, None)
+    if value is not None:
+        return value
+    if field == "content" and callable(text := getattr(document, "get_content", None)):
+        return text()  # all of LlamaIndex's node classes have this method
+    others = (getattr(document, name, None) for name in ALIASES.get(field, ()))
+    return next((other for other in others if other is not None), None)
 
 
 def field_name(document: Mapping[str, Any], field: str) -> str:
@@ -156,12 +157,12 @@ def _nested_value(document: object, field: str) -> object:
     In a mapping, keys that are not fields of a document count as metadata.
     """
     first, *names = field.split(".")
-    found = document_field(document, first)
+    value = document_field(document, first)
     if names and first == "meta" and isinstance(document, Mapping) and names[0] not in FIELD_NAMES:
-        found = found if isinstance(found, Mapping) and names[0] in found else document
+        value = value if isinstance(value, Mapping) and names[0] in value else document
     for name in names:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def is_missing(value: object) -> bool:

@@ -33,8 +33,8 @@ class Key:
 
     def of(self, documents: Iterable[DocumentLike], place: Place | str) -> Keys:
         """The key of each document; a text is its own key."""
-        found = document_keys(documents, self.field, place)
-        return self.folded(found) if self.folds else found
+        keys = document_keys(documents, self.field, place)
+        return self.folded(keys) if self.folds else keys
 
     def of_retrieved(self, documents: Sequence[DocumentLike], place: Place | str) -> Keys:
         """The key of each document of a run; a gold text may be the value of a field, but a retrieved text has none."""
@@ -43,9 +43,9 @@ class Key:
             raise KaratError(f"retrieved documents that are texts have no {self.field}", place=place, hint=hint)
         return self.of(documents, place)
 
-    def folded(self, found: Sequence[str | None]) -> Keys:
+    def folded(self, keys: Sequence[str | None]) -> Keys:
         """Keys in their normalized form."""
-        return [normalized(text, self.folds) if text else text for text in found]
+        return [normalized(text, self.folds) if text else text for text in keys]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,25 +64,24 @@ class TextOfId(Key):
 
     def of(self, documents: Iterable[DocumentLike], place: Place | str) -> Keys:
         """The text of each document. A text in a list of documents is an id."""
-        found = [self._text(document, place) for document in documents]
-        return [normalized(text, self.folds) if text else text for text in found] if self.folds else found
+        return super().folded([self._text(document, place) for document in documents])
 
     def of_retrieved(self, documents: Sequence[DocumentLike], place: Place | str) -> Keys:
         return self.of(documents, place)
 
-    def folded(self, found: Sequence[str | None]) -> Keys:
+    def folded(self, keys: Sequence[str | None]) -> Keys:
         """The texts of documents that are known by their ids."""
-        return self.of(found, "")
+        return self.of(keys, "")
 
     def _text(self, document: DocumentLike, place: Place | str) -> str | None:
         if isinstance(document, str):
             return self.texts.get(document)
-        if not (has_only_id := isinstance(document, Integral)) and (
-            content := document_key(document, "content", place)
-        ):
+        if isinstance(document, Integral):
+            return self.texts.get(identifier(document, place))
+        if content := document_key(document, "content", place):
             return content
-        of_document = document if has_only_id else document_field(document, "id")
-        return None if of_document is None else self.texts.get(identifier(of_document, place))
+        id_ = document_field(document, "id")
+        return None if id_ is None else self.texts.get(identifier(id_, place))
 
 
 @dataclass(frozen=True)

@@ -82,12 +82,12 @@ def occurrences(words: Sequence[str]) -> Occurrences:
     distinct = set(words)
     if len(distinct) == len(words):
         return distinct
-    found: set[str | tuple[str, int]] = set()
+    numbered: set[str | tuple[str, int]] = set()
     counts: dict[str, int] = {}
     for word in words:
-        if word in found:
+        if word in numbered:
             counts[word] = counts.get(word, 1) + 1
-            found.add((word, counts[word]))
+            numbered.add((word, counts[word]))
         else:
-            found.add(word)
-    return found
+            numbered.add(word)
+    return numbered

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from karat.documents.normalization import Folds, normalizer
-from karat.documents.original_places import original_span
+from karat.documents.normalization import Folds, normalizer, original_span
 from karat.errors import KaratError, shown
 from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, check_percentage
 

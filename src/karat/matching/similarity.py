@@ -8,8 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from karat.documents.normalization import Folds, normalizer
-from karat.documents.original_places import original_span
+from karat.documents.normalization import Folds, normalizer, original_span
 from karat.errors import KaratError
 from karat.matching.qgrams import may_be_similar
 from karat.matching.windows import partial_ratio_of_all_windows, rapidfuzz, search

@@ -11,8 +11,7 @@ from unicodedata import normalize
 
 from karat.components.component import component
 from karat.components.serialization import SerializableComponent
-from karat.documents.content import with_content
-from karat.documents.document import Document, as_document
+from karat.documents.document import Document, as_document, with_content
 from karat.documents.fields import DocumentLike
 from karat.errors import KaratError, KaratTypeError, Place, did_you_mean, enumeration, require, safe_line, shown
 from karat.errors.arguments import as_count, check_switch

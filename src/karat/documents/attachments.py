@@ -1,16 +1,16 @@
-"""ByteStream: the binary content of a document."""
+"""What a document may have besides its text: ByteStream, its binary content, and SparseEmbedding, a vector."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
-from karat.errors import KaratError, KaratTypeError, shown
-from karat.errors.arguments import check_path, check_text
+from karat.errors import KaratError, KaratTypeError, require, shown
+from karat.errors.arguments import check_path, check_text, is_list_like
 
 
 @dataclass
@@ -43,11 +43,12 @@ class ByteStream:
         guess_mime_type: bool = False,
     ) -> Self:
         """The bytes of a file; with `guess_mime_type`, the type is guessed from the name of the file."""
+        path = Path(check_path(filepath, "filepath"))
         if not mime_type and guess_mime_type:
             from mimetypes import guess_type
 
-            mime_type = guess_type(Path(check_path(filepath, "filepath")).as_posix())[0]
-        return cls(Path(check_path(filepath, "filepath")).read_bytes(), {} if meta is None else meta, mime_type)
+            mime_type = guess_type(path.as_posix())[0]
+        return cls(path.read_bytes(), {} if meta is None else meta, mime_type)
 
     @classmethod
     def from_string(
@@ -92,3 +93,32 @@ def _codec(encoding: str) -> str:
         return codecs.lookup(check_text("encoding", encoding)).name
     except (LookupError, ValueError):
         raise KaratError(f"{shown(encoding)} is not the name of an encoding") from None
+
+
+@dataclass
+class SparseEmbedding:
+    """The indices and the values of the elements that are not zero, like Haystack's SparseEmbedding."""
+
+    indices: list[int]
+    values: list[float]
+
+    def __post_init__(self) -> None:
+        for name in ("indices", "values"):
+            numbers = getattr(self, name)
+            is_list = isinstance(numbers, Sized) and is_list_like(numbers)
+            require(is_list, f"the {name} of a SparseEmbedding must be a list, not {shown(numbers)}")
+        indices, values = len(self.indices), len(self.values)
+        require(indices == values, f"Length of indices ({indices}) and values ({values}) must be the same")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dictionary of `indices` and `values`."""
+        return {"indices": list(self.indices), "values": list(self.values)}
+
+    @classmethod
+    def from_dict(cls, sparse_embedding_dict: Mapping[str, Any]) -> Self:
+        """The SparseEmbedding from the dictionary that `to_dict` returned, here or in Haystack."""
+        try:
+            return cls(**sparse_embedding_dict)
+        except TypeError:
+            what = f"{shown(sparse_embedding_dict)} is not a SparseEmbedding"
+            raise KaratError(what, hint="Pass what to_dict returned.") from None
