@@ -1,7 +1,6 @@
 """Responses are read record by record, and what depends on all records is decided before the first one."""
 
 import json
-from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.errors import KaratError, Place
+from karat.errors import KaratError
 from karat.grounding.responses.results import read_responses
-from karat.reading.records.places import RereadPlaces
 
 WORDS = ("d1", "d2", "soft", "Gold is soft.")
 RECORDS = st.lists(
@@ -79,21 +77,3 @@ def test_a_query_that_comes_twice_names_both_places(tmp_path: Path) -> None:
     with pytest.raises(KaratError, match=r"'q2' was already in .*results.jsonl:2") as error:
         read_responses(file)
     assert str(error.value.place) == f"{file}:4"
-
-
-class _Colliding(str):
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        return 7
-
-
-def test_keys_with_the_same_hash_are_not_taken_for_the_same() -> None:
-    records = [(Place("file", at), {"key": key}) for at, key in enumerate("abc")]
-    key: Hashable
-    places = RereadPlaces(records, lambda record, _: _Colliding(record["key"]))
-    for key in map(_Colliding, "abc"):
-        assert key not in places
-        places[key] = Place("not kept")
-    assert [places[_Colliding(key)] for key in "abc"] == [Place("file", at) for at in range(3)]
-    assert _Colliding("d") not in places

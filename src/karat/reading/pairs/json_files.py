@@ -25,7 +25,7 @@ from karat.reading.pairs.pair_checks import PairColumns, PairRules, checked_pair
 from karat.reading.pairs.tables import ByQuery, Columns, Number, PairTable, both, by_query, columns_of, is_small_file
 from karat.reading.records.json_frames import JsonFrame, frame_in_json
 from karat.reading.records.records import objects_from_json_lines
-from karat.reading.records.result_values import documents_of_record
+from karat.reading.records.result_fields import documents_of_record
 
 _OBJECTS_AT_ONCE = 1 << 16
 _FEW_OBJECTS = 5_000

@@ -19,12 +19,12 @@ from karat.reading.columns import Choice, ColumnRole, Noun, choose
 from karat.reading.columns.spellings import find_column
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.objects import MOST_FIELDS
-from karat.reading.records.attributes import field_names_of
 from karat.reading.records.json_frames import frame_in_json
 from karat.reading.records.record_files import records_from_frame, records_of_file
 from karat.reading.records.records import (
     ListsAsText,
     Record,
+    field_names_of,
     field_value,
     is_single_json_value,
     objects_from_json_lines,

@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from karat.documents.ids import identifier
 from karat.errors import KaratError, Place
-from karat.reading.records.places import RereadPlaces
-from karat.reading.records.records import Record, Reread, field_value
-from karat.reading.records.result_fields import fields_of_results, missing_fields_error
-from karat.reading.records.result_values import FieldReader, documents_of_record
+from karat.reading.records.records import Record, Rereadable, field_value
+from karat.reading.records.result_fields import (
+    FieldReader,
+    documents_of_record,
+    fields_of_results,
+    missing_fields_error,
+)
 from karat.reading.records.results import HINT_ON_ANSWERS, fields_by_query, question_name, question_text
 
 _READ = ("retrieved", "gold_answers", "answer")
@@ -32,7 +34,7 @@ class GeneratedAnswer(NamedTuple):
 class GeneratedResults:
     """Results as far as they are about answers, without ground truth. The records are read anew each time, not kept.
 
-    `given` maps karat's field names to those of the records, each of which has its place; `needed` are the fields that
+    `fields` maps karat's field names to those of the records, each of which has its place; `needed` are the fields that
     must be present.
     """
 
@@ -40,11 +42,11 @@ class GeneratedResults:
         self,
         name: str,
         records: Iterable[tuple[Place, Record]],
-        given: Mapping[str, str] | None,
+        fields: Mapping[str, str] | None,
         needed: Collection[str],
     ) -> None:
         self._name, self._records, self._needed = name, records, needed
-        self._fields = fields_of_results(Reread(self._valid), given, _READ, name, _NEEDED)
+        self._fields = fields_of_results(Rereadable(self._valid), fields, _READ, name, _NEEDED)
         self.notes = self._fields.notes
         self.has_answers = next(self._values("answer"), None) is not None
 
@@ -59,14 +61,13 @@ class GeneratedResults:
         names = self._fields.names
         name_of_question = question_name(self._fields, (str(value) for _, value in self._values("query")))
         readers = {field: FieldReader(field, names[field]) for field in _READ}
-        places = RereadPlaces(self._records, self._query)
-        there: set[str] = set()
-        for place, record, query, values in fields_by_query(self._records, names, places):
-            there |= values.keys() if query is None else {"query", *values}
+        present: set[str] = set()
+        for place, record, query, values in fields_by_query(self._records, names, {}):
+            present |= values.keys() if query is None else {"query", *values}
             if query is not None:
-                found = [readers[field].read(values[field], place) if field in values else None for field in _READ]
-                yield GeneratedAnswer(query, question_text(record, name_of_question), *found)
-        if missing := [field for field in ("query", *self._needed) if field not in there]:
+                read = [readers[field].read(values[field], place) if field in values else None for field in _READ]
+                yield GeneratedAnswer(query, question_text(record, name_of_question), *read)
+        if missing := [field for field in ("query", *self._needed) if field not in present]:
             raise self.missing(missing)
         for reader in readers.values():
             reader.check()
@@ -77,9 +78,6 @@ class GeneratedResults:
         if first is None:
             return KaratError("no results found", place=self._name, hint=HINT_ON_ANSWERS)
         return missing_fields_error(fields, self._fields, first, self._name)
-
-    def _query(self, record: Record, place: Place | str) -> str:
-        return identifier(field_value(record, self._fields.names["query"], place), place)
 
     def _values(self, field: str) -> Iterator[tuple[Place, Any]]:
         """The values of a field, with the place of each, before the first fault of the source."""

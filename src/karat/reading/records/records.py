@@ -1,4 +1,4 @@
-"""Read records, one per query: dictionaries, or a file with one JSON object per line; and the names of their fields."""
+"""Records, one per query: dictionaries, objects with attributes, or lines of JSON; and the values of their fields."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any, Generic, Self, TypeVar
 from karat.errors import KaratError, Parameter, Place, did_you_mean, require, shown
 from karat.reading.bytes.input_file import InputFile, Progress
 from karat.reading.bytes.json_decoding import InvalidJsonError, decode_json, decode_lines
-from karat.reading.records.attributes import attribute, field_names_of
 
 Record = Mapping[str, Any]
 Entry = TypeVar("Entry")
 _LINES_AT_ONCE = 1_000
 _LIST_AS_TEXT = re.compile(r"\[.*\]", re.DOTALL)
 _ANSWERS_AS_TEXT = re.compile(r"\[\s*(['\"].*['\"]\s*)?\]", re.DOTALL)
+_WITHOUT_FIELDS = (str, bytes, int, float, complex, list, set, frozenset, type, type(None))
 
 FIELDS = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
 
 
-class Reread(Generic[Entry]):
+class Rereadable(Generic[Entry]):
     """Entries that are read anew each time that they are iterated over, so that they need not be kept."""
 
     def __init__(self, read: Callable[[], Iterator[Entry]]) -> None:
@@ -87,10 +87,45 @@ def _inner_value(value: Any, name: str, place: Place | str) -> Any:
     outer, dot, inner = name.partition(".")
     if isinstance(value, list):
         at = int(outer) if outer.isdecimal() and len(outer) < 10 else len(value)
-        found = value[at] if at < len(value) else None
+        entry = value[at] if at < len(value) else None
     else:
-        found = attribute(value, outer, place)
-    return _inner_value(found, inner, place) if dot else found
+        entry = attribute(value, outer, place)
+    return _inner_value(entry, inner, place) if dot else entry
+
+
+def field_names_of(record: Any) -> list[str]:
+    """The names of the fields of a record: of an object, only attributes that are stored, so reading them runs no code.
+
+    >>> from types import SimpleNamespace
+    >>> field_names_of({"query": "q1"}), field_names_of(SimpleNamespace(query="q1")), field_names_of("text")
+    (['query'], ['query'], [])
+    """
+    if isinstance(record, Mapping):
+        return [name for name in record if isinstance(name, str)]
+    if isinstance(record, tuple):
+        return list(getattr(record, "_fields", ()))
+    if isinstance(record, _WITHOUT_FIELDS):
+        return []
+    try:
+        stored = list(vars(record))
+    except Exception:  # an object without attributes, or one that does not let them be listed
+        stored = []
+    slots = [cls.__dict__.get("__slots__", ()) for cls in reversed(type(record).__mro__)]
+    declared = [name for names in slots for name in ([names] if isinstance(names, str) else names)]
+    return [name for name in dict.fromkeys([*declared, *stored]) if isinstance(name, str) and not name.startswith("_")]
+
+
+def attribute(record: Any, name: str, place: Place | str) -> Any:
+    """An attribute of an object, or None if it has none of this name; methods are never called."""
+    if isinstance(record, _WITHOUT_FIELDS):
+        return None
+    try:
+        return getattr(record, name, None)
+    except Exception as error:  # a property may raise anything
+        hint = "Pass the name of another field, or records that are dictionaries."
+        raise KaratError(
+            f"the attribute {shown(name)} cannot be read: {error}", place=place or None, hint=hint
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -107,20 +142,20 @@ class ListsAsText:
     @classmethod
     def of(cls, field: str, values: Iterable[tuple[Place, Any]]) -> Self:
         """What is true of the values of a field, each of which is given with its place."""
-        found = cls()
+        lists = cls()
         for place, value in values:
             if value is not None:
                 if not is_list_as_text(field, value):
-                    return replace(found, has_others=True)
-                found = cls(value, place) if found.first is None else found
-        return found
+                    return replace(lists, has_others=True)
+                lists = cls(value, place) if lists.first is None else lists
+        return lists
 
     @classmethod
     def merged(cls, parts: Iterable[Self], place: Place | str) -> Self:
-        """What is true of the values of all parts, whose place is `where`."""
-        several = list(parts)
-        first = min((part.first for part in several if part.first is not None), default=None)
-        return cls(first, place, any(part.has_others for part in several))
+        """What is true of the values of all parts, which are at `place`."""
+        all_parts = list(parts)
+        first = min((part.first for part in all_parts if part.first is not None), default=None)
+        return cls(first, place, any(part.has_others for part in all_parts))
 
     def check(self) -> None:
         """Raise an error if all values are such lists: each would be one document or answer."""
@@ -143,20 +178,20 @@ def list_as_text_error(value: Any, place: Place | str) -> KaratError:
     return KaratError(f"the text {shown(value)} is a list that was written as text", place=place, hint=hint)
 
 
-def records_from_list(records: Iterable[Any], name: str, given: Iterable[str] = ()) -> Iterator[tuple[Place, Record]]:
+def records_from_list(records: Iterable[Any], name: str, paths: Iterable[str] = ()) -> Iterator[tuple[Place, Record]]:
     """Each record with its place, for errors. A record is a mapping, or an object with attributes.
 
-    Of an object, stored attributes are read, and those that are named in `given`, which may be computed.
+    Of an object, stored attributes are read, and those that `paths` lead to, which may be computed.
     """
-    paths = {path.partition(".")[0] for path in given}
+    wanted = {path.partition(".")[0] for path in paths}
     for at, record in enumerate(records):
         place = Place(name, field=f"[{at}]")
         if isinstance(record, Mapping):
             yield place, record
             continue
         stored = {field: attribute(record, field, place) for field in field_names_of(record)}
-        computed = {path: attribute(record, path, place) for path in paths - stored.keys()}
-        fields = stored | {path: value for path, value in computed.items() if value is not None}
+        computed = {field: attribute(record, field, place) for field in wanted - stored.keys()}
+        fields = stored | {field: value for field, value in computed.items() if value is not None}
         hint = "A record is a dictionary, or an object with attributes."
         require(fields, f"{shown(record)} is not a record", hint, place=place)
         yield place, fields

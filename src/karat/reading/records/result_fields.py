@@ -1,22 +1,28 @@
-"""The fields of results: which of them to read, by karat's names, given names or the usual spellings."""
+"""The fields of results: how they are named in records, and the documents and answers in them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal
 
-from karat.documents.answer import as_gold_answers
+from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text
 from karat.errors import KaratError, MessagePart, Parameter, Place, nearest, shown
 from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
 from karat.reading.columns import ColumnRole, choose, missing_columns
 from karat.reading.columns.spellings import SPELLINGS, FieldRole, fitting_columns, is_spelling
-from karat.reading.records.attributes import field_names_of
-from karat.reading.records.records import Record, field_names
+from karat.reading.records.records import (
+    Record,
+    field_names,
+    field_names_of,
+    is_list_as_text,
+    list_as_text_error,
+    rename_hint,
+)
 
 Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
@@ -33,7 +39,8 @@ _ELSEWHERE = {
     "query": "If gold answers and predicted answers are in two files, use `karat answers`.",
     "truth": "To evaluate only answers, the fields are gold_answers and answer.",
 }
-_EITHER = {*SPELLINGS["truth"][0]} & {*SPELLINGS["gold_answers"][0]}  # names of gold documents, and of gold answers
+_AMBIGUOUS = {*SPELLINGS["truth"][0]} & {*SPELLINGS["gold_answers"][0]}  # names of gold documents, and of gold answers
+_DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
 _CHECKED = 1000  # values of a field that show what it contains
 _MAX_COMPARED = 1000  # names compared with a wrong one: an object keyed by document may have any number of keys
 
@@ -47,45 +54,46 @@ class ResultFields:
     notes: tuple[str, ...] = ()
 
 
-def names_by_field(names: Collection[str], given: Mapping[str, str] | None = None) -> dict[str, set[str]]:
-    """The names that each field of results may have here: the given one if it is there, otherwise the usual ones.
+def names_by_field(names: Collection[str], fields: Mapping[str, str] | None = None) -> dict[str, set[str]]:
+    """The names that each field of results may have here: that in `fields` if it is there, otherwise the usual ones.
 
     >>> names_by_field(["qid", "Ground-Truth", "score"])["truth"]
     {'Ground-Truth'}
     """
-    given = given or {}
-    present = {*names, *(name for name in given.values() if name.partition(".")[0] in names)}
+    fields = fields or {}
+    present = {*names, *(name for name in fields.values() if name.partition(".")[0] in names)}
     usual = {field: {name for name in present if is_spelling(name, role)} for field, role in ROLES.items()}
-    return usual | {field: {given[field]} for field in ROLES if given.get(field) in present}
+    return usual | {field: {fields[field]} for field in ROLES if fields.get(field) in present}
 
 
 def are_results(by_field: Mapping[str, set[str]]) -> bool:
     """Whether records have both fields of a part: gold and retrieved documents, or gold answers and an answer."""
-    return any(by_field[gold] and by_field[found] - by_field[gold] for gold, found in PARTS.values())
+    return any(by_field[gold] and by_field[output] - by_field[gold] for gold, output in PARTS.values())
 
 
 def fields_of_results(
     records: Iterable[Record],
-    given: Mapping[str, str] | None,
+    fields: Mapping[str, str] | None,
     parts: Collection[str],
     place: Place | str,
     needed_by_part: Mapping[Any, tuple[str, ...]] = PARTS,
 ) -> ResultFields:
-    """The fields to read: given names, karat's own, and for what has neither, usual names if all of a part are found.
+    """The names to read: those in `fields`, karat's own, and for what has neither, usual names if a part has them all.
 
     Which records have a field does not matter, as some may lack it. They are iterated over several times.
     """
-    names = field_names(given)
+    names = field_names(fields)
+    fields = fields or {}
     present = list(dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, records)))))
     texts = [name for name in present if isinstance(name, str)]
-    known = {field: field for field in ROLES if field in texts and field not in (given or {}).values()}
-    known |= {field: name for field, name in (given or {}).items() if field in ROLES}
+    known = {field: field for field in ROLES if field in texts and field not in fields.values()}
+    known |= {field: name for field, name in fields.items() if field in ROLES}
     fitting = {
         field: fitting_columns(texts, role, {*known.values()}, partial(_contains, field, records))
         for field, role in ROLES.items()
         if field not in known
     }
-    _settle_either(fitting, known)
+    _assign_ambiguous_names(fitting, known)
     choice = choose(
         texts, _ROLES, known, place, "field", fits=lambda role, name: name in fitting[role.name], has=lambda _: True
     )
@@ -105,7 +113,7 @@ def _contains(field: str, records: Iterable[Record], name: str) -> bool:
     if field == "answer":
         return all_text(values)
     if field == "gold_answers":
-        return all(map(_is_answer_text if name in _EITHER else _is_gold_answer, values))
+        return all(map(_is_answer_text if name in _AMBIGUOUS else _is_gold_answer, values))
     return all(map(_is_documents, values))
 
 
@@ -128,7 +136,7 @@ def _is_gold_answer(value: Any) -> bool:
     return True
 
 
-def _settle_either(fitting: dict[str, list[str]], known: Collection[str]) -> None:
+def _assign_ambiguous_names(fitting: dict[str, list[str]], known: Collection[str]) -> None:
     """Decide whether names such as `ground_truth`, of lists of texts, are gold documents or gold answers.
 
     They are the one that has no other name; otherwise, the one whose other field is there. If this does not decide,
@@ -163,7 +171,7 @@ def missing_fields_error(
     other = "If it has another name" if len(missing) == 1 else "If they have other names"
     hint: list[MessagePart] = [f"{other}, use ", Parameter("fields", renamed or {missing[0]: "..."}), "."]
     for field, instead, content in (("truth", "gold_answers", "answers"), ("gold_answers", "truth", "documents")):
-        if instead not in missing and instead not in texts and renamed.get(field) in _EITHER:
+        if instead not in missing and instead not in texts and renamed.get(field) in _AMBIGUOUS:
             hint += [f" If {renamed[field]} contains gold {content}, use "]
             hint += [Parameter("fields", {instead: renamed[field]}), "."]
     hint += [f" {_ELSEWHERE.get(missing[0], '')}"]
@@ -185,3 +193,101 @@ def _likely_names(field: str, name: str, free: Sequence[str]) -> list[str]:
     ]
     # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
     return [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]
+
+
+# Values.
+
+
+class FieldReader:
+    """Reads a field of one record after the other. What is wrong with a value is an error when all are read."""
+
+    def __init__(self, field: str, name: str) -> None:
+        self._field, self._name = field, name
+        self._fault: KaratError | None = None
+        self._list_as_text: KaratError | None = None
+        self._has_others = field == "answer"
+        """whether a value is not a list that was written as text"""
+        self._example: Mapping[str, Any] | None = None
+
+    def read(self, value: Any, place: Place) -> Any:
+        """The value of a record, which is not None."""
+        if not self._has_others:
+            if not is_list_as_text(self._field, value):
+                self._has_others = True
+            elif self._list_as_text is None:
+                self._list_as_text = list_as_text_error(value, place.inside(self._name))
+        if self._example is None and isinstance(value, Mapping):
+            self._example = value
+        if self._fault is None:
+            try:
+                return READERS[self._field](value, place)
+            except KaratError:
+                self._fault = self._error(value, place.inside(self._name))
+        return None
+
+    def _error(self, value: Any, place: Place) -> KaratError | None:
+        """What is wrong with a value at a place, which takes time to make, and is needed for an error only."""
+        try:
+            READERS[self._field](value, place)
+        except KaratError as error:
+            return error
+        return None
+
+    def check(self) -> None:
+        """Raise the error, if there was one."""
+        if self._list_as_text is not None and not self._has_others:
+            raise self._list_as_text
+        if self._fault is None:
+            return
+        inner = next((key for key, value in (self._example or {}).items() if isinstance(value, str)), None)
+        if self._field in PARTS["documents"] or inner is None:
+            raise self._fault
+        # In many logs the answer is an object.
+        # The error may become a finding, which is a text that is read in Python and on the command line.
+        raise self._fault.but(hint=f"Use the text in it: {rename_hint({self._field: f'{self._name}.{inner}'})}")
+
+
+def documents_of_record(value: object, place: Place | str) -> Any:
+    """The documents of a query: a list, or a mapping of documents to numbers as it is."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        kinds = set(map(type, value.values()))
+        if not all(issubclass(kind, Real) for kind in kinds):
+            return [_unwrapped(value)]
+        if bool in kinds:
+            doc = next(doc for doc, number in value.items() if isinstance(number, bool))
+            hint = "Grades and scores are numbers: write 1 and 0."
+            raise KaratError(f"the grade or score of document {shown(doc)} is {value[doc]}", place=place, hint=hint)
+        return value
+    if isinstance(value, list | tuple):
+        return [item if type(item) is str else _document(item, place, at) for at, item in enumerate(value)]
+    raise KaratError(f"{shown(value)} is not a list of documents", place=place, hint=_DOCUMENTS)
+
+
+def _document(item: object, place: Place | str, at: int) -> object:
+    if type(item) is dict or isinstance(item, Mapping):  # nearly all are dicts, and isinstance with Mapping is slow
+        return _unwrapped(item)
+    if isinstance(item, list | tuple) and len(item) == 3 and isinstance(item[0], str) and item[0]:
+        return item  # most likely a span: (document, start, end)
+    number = isinstance(item, Real) and (isinstance(item, bool) or not isinstance(item, Integral))
+    if item is None or number or isinstance(item, bytes | list | tuple | set | frozenset):
+        hint = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'
+        place = Place(place) if isinstance(place, str) else place
+        raise KaratError(f"{shown(item)} is not a document", place=place.inside(f"[{at}]"), hint=hint)
+    return item
+
+
+def _unwrapped(item: Record) -> Record:
+    """The document inside LlamaIndex's pair of node and score, or inside LangChain's serialized object."""
+    if "node" in item and isinstance(node := item["node"], Mapping):
+        return {**node, "score": item["score"]} if "score" in item else node
+    if "lc" in item and isinstance(document := item.get("kwargs"), Mapping):
+        return document
+    return item
+
+
+READERS: dict[str, Callable[[Any, Place], Any]] = {
+    "truth": documents_of_record, "retrieved": documents_of_record, "gold_answers": as_gold_answers,
+    "answer": as_predicted_answer,
+}  # fmt: skip

@@ -12,11 +12,10 @@ from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.part_files import check_files
 from karat.reading.columns.spellings import find_column, plain_name
 from karat.reading.pairs.objects import records_of
-from karat.reading.records.places import Places
 from karat.reading.records.record_files import records_reader
 from karat.reading.records.records import (
     Record,
-    Reread,
+    Rereadable,
     field_names,
     field_value,
     records_from_list,
@@ -25,13 +24,14 @@ from karat.reading.records.records import (
 )
 from karat.reading.records.result_fields import (
     PARTS,
+    READERS,
     ROLES,
+    FieldReader,
     Part,
     ResultFields,
     fields_of_results,
     missing_fields_error,
 )
-from karat.reading.records.result_values import READERS, FieldReader
 
 __all__ = ["Results", "read_results"]
 
@@ -112,7 +112,7 @@ def read_records(
     if is_file(source):
         file = InputFile.of(source)
         try:
-            return read(file.name, Reread(records_reader(file, format, hint)))
+            return read(file.name, Rereadable(records_reader(file, format, hint)))
         except KaratError:
             check_files(file)
             raise
@@ -121,15 +121,15 @@ def read_records(
         hint = "Pass a path, an open file, records in a list or from an iterator, or a data frame."
         raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
     kept = listed if isinstance(listed, Sequence) else list(listed)
-    given = (fields or {}).values()
-    return read("the results", Reread(lambda: records_from_list(kept, "the results", given)))
+    paths = (fields or {}).values()
+    return read("the results", Rereadable(lambda: records_from_list(kept, "the results", paths)))
 
 
 @without_collection()
 def results_of(
     name: str,
     source: Iterable[tuple[Place, Record]],
-    given: Mapping[str, str] | None,
+    fields: Mapping[str, str] | None,
     required: Collection[Part],
     optional: Collection[Part],
     *,
@@ -139,50 +139,52 @@ def results_of(
 
     If the answers are `labelled`, no part must be present, and only ground truth is of no use without the rest.
     """
-    hint = HINT_ON_ANSWERS if labelled else _HINT
-    records, fields, found, without_query = _found_fields(name, source, given, {*required, *optional}, hint)
-    names, places = fields.names, found["query"]
-    there = {field for field in found if found[field]} | without_query
-    used = _fields_to_read(there, required, optional, labelled)
-    if missing := [field for field in ("query", *used) if field not in there]:
-        raise missing_fields_error(missing, fields, records[0][1], name)
-    read = {field: _read_field(field, found, names) for field in used if field in PARTS["documents"]}
-    unscored = list(_incomplete_parts(found, names, ("truth",) if labelled else tuple(READERS)))
-    try:
-        read |= {field: _read_field(field, found, names) for field in used if field in PARTS["answers"]}
-    except KaratError as error:
-        if "answers" in required or not read:
-            raise
-        unscored.append((f"answers not scored: {error.place}: {error.what}", len(found["answer"]), error.hint or ""))
-    truth, run, golds, answers = (read.get(field, {}) for field in READERS)
-    empty = [query for query in places if not any(query in found[field] for field in READERS)]
-    questions = _questions(records, fields, tuple(places))
-    return Results(
-        name, tuple(places), truth, run, golds, answers, tuple(unscored), tuple(empty), fields.notes, questions
-    )
-
-
-def _found_fields(
-    name: str,
-    source: Iterable[tuple[Place, Record]],
-    given: Mapping[str, str] | None,
-    parts: Collection[str],
-    hint: str,
-) -> tuple[list[tuple[Place, Record]], ResultFields, dict[str, dict[str, Any]], set[str]]:
-    """All records, the names of their fields, and their values as `_collect_fields` returns them."""
-    records: list[tuple[Place, Record]] = []
-    fault: KaratError | None = None
-    try:
-        records.extend(source)
-    except KaratError as error:
-        fault = error  # but an earlier record may be at fault too
-    fields = fields_of_results([record for _, record in records], given, parts, name)
-    found, without_query = _collect_fields(records, fields.names)
+    records, fault = _records_before_fault(source)
+    read_fields = fields_of_results([record for _, record in records], fields, {*required, *optional}, name)
+    names = read_fields.names
+    values, without_query = _collect_fields(records, names)
     if fault:
         raise fault
     if not records:
-        raise KaratError("no results found", place=name, hint=hint)
-    return records, fields, found, without_query
+        raise KaratError("no results found", place=name, hint=HINT_ON_ANSWERS if labelled else _HINT)
+    places = values["query"]
+    present = {field for field in values if values[field]} | without_query
+    used = _fields_to_read(present, required, optional, labelled)
+    if missing := [field for field in ("query", *used) if field not in present]:
+        raise missing_fields_error(missing, read_fields, records[0][1], name)
+    read = {field: _read_field(field, values, names) for field in used if field in PARTS["documents"]}
+    unscored = list(_incomplete_parts(values, names, ("truth",) if labelled else tuple(READERS)))
+    try:
+        read |= {field: _read_field(field, values, names) for field in used if field in PARTS["answers"]}
+    except KaratError as error:
+        if "answers" in required or not read:
+            raise
+        unscored.append((f"answers not scored: {error.place}: {error.what}", len(values["answer"]), error.hint or ""))
+    truth, run, golds, answers = (read.get(field, {}) for field in READERS)
+    return Results(
+        name,
+        tuple(places),
+        truth,
+        run,
+        golds,
+        answers,
+        unscored=tuple(unscored),
+        empty=tuple(query for query in places if not any(query in values[field] for field in READERS)),
+        notes=read_fields.notes,
+        questions=_questions(records, read_fields, tuple(places)),
+    )
+
+
+def _records_before_fault(
+    source: Iterable[tuple[Place, Record]],
+) -> tuple[list[tuple[Place, Record]], KaratError | None]:
+    """The records of a source, and what is wrong with the next one, if anything: an earlier one may be wrong too."""
+    records: list[tuple[Place, Record]] = []
+    try:
+        records.extend(source)
+    except KaratError as error:
+        return records, error
+    return records, None
 
 
 def question_name(fields: ResultFields, queries: Iterable[str]) -> str | None:
@@ -215,41 +217,35 @@ def _collect_fields(
 
     If all are without one, the query probably has another name, and these fields have not.
     """
-    found: dict[str, dict[str, Any]] = {field: {} for field in ROLES}
-    fields_without_query: set[str] = set()
-    for _, _, query, values in fields_by_query(records, names, found["query"]):
+    collected: dict[str, dict[str, Any]] = {field: {} for field in ROLES}
+    without_query: set[str] = set()
+    for _, _, query, values in fields_by_query(records, names, collected["query"]):
         if query is None:
-            fields_without_query |= values.keys()
+            without_query |= values.keys()
         else:
             for field, value in values.items():
-                found[field][query] = value
-    return found, fields_without_query
+                collected[field][query] = value
+    return collected, without_query
 
 
 def fields_by_query(
-    records: Iterable[tuple[Place, Record]], names: Mapping[str, str], places: Places[str]
+    records: Iterable[tuple[Place, Record]], names: Mapping[str, str], places: dict[str, Place]
 ) -> Iterator[tuple[Place, Record, str | None, dict[str, Any]]]:
     """The place of each record, the record, its query and the values of its fields; all have a query, or none has one.
 
-    `places` are those of the queries so far. If no record has a query, the field probably has another name: that is a
+    `places` receives those of the queries. If no record has a query, the field probably has another name: that is a
     different error, for whoever reads all of them.
     """
-    without_query, is_any = None, False
+    without_query: Place | None = None
     for place, record in records:
         value = field_value(record, names["query"], place)
-        values = {}
         if value is None:
             without_query = without_query or place
-            values = _values(record, names, place)
-        if without_query and (is_any or value is not None):
+        if without_query and (places or value is not None):
             what = f"the field {shown(names['query'])} is missing"
             raise KaratError(what, place=without_query, hint="Every line needs a query.")
-        query = None
-        if value is not None:
-            query, is_any = _new_query(value, place, places), True
-            places[query] = place
-            values = _values(record, names, place)
-        yield place, record, query, values
+        query = None if value is None else _add_query(value, place, places)
+        yield place, record, query, _values(record, names, place)
 
 
 def _values(record: Record, names: Mapping[str, str], place: Place) -> dict[str, Any]:
@@ -257,41 +253,41 @@ def _values(record: Record, names: Mapping[str, str], place: Place) -> dict[str,
     return {field: value for field, value in values.items() if value is not None}
 
 
-def _read_field(field: str, found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+def _read_field(field: str, values: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
     """A field of each query. Fields that are not evaluated are not read, so they cannot be wrong."""
     reader = FieldReader(field, names[field])
-    read = {query: reader.read(value, found["query"][query]) for query, value in found[field].items()}
+    read = {query: reader.read(value, values["query"][query]) for query, value in values[field].items()}
     reader.check()
     return read
 
 
 def _incomplete_parts(
-    found: Mapping[str, Mapping[str, Any]], names: Mapping[str, str], scored: Collection[str]
+    values: Mapping[str, Mapping[str, Any]], names: Mapping[str, str], scored: Collection[str]
 ) -> Iterator[tuple[str, int, str]]:
     """Fields that are to be scored, but cannot be because the other field of their part is missing."""
     for one, other in PARTS.values():
         for present, missing in ((one, other), (other, one)):
-            if present in scored and found[present] and not found[missing]:
-                queries = plural(len(found[present]), "query")
+            if present in scored and values[present] and not values[missing]:
+                queries = plural(len(values[present]), "query")
                 message = f"{names[present]} of {queries} not scored: no line has a field {names[missing]}"
                 hint = f"If the field has another name, use {rename_hint({missing: '...'})}"
-                yield message, len(found[present]), hint
+                yield message, len(values[present]), hint
 
 
 def _fields_to_read(
-    there: Collection[str], required: Collection[Part], optional: Collection[Part], labelled: bool
+    present: Collection[str], required: Collection[Part], optional: Collection[Part], labelled: bool
 ) -> list[str]:
     """The fields to read: those of required parts and of complete optional ones; if none, of the most complete part.
 
-    `there` are the fields that any record has. If the answers are labelled, no part must be read.
+    `present` are the fields that any record has. If the answers are labelled, no part must be read.
     """
-    complete = [part for part in optional if all(field in there for field in PARTS[part])]
-    most_complete = max(PARTS, key=lambda part: sum(field in there for field in PARTS[part]))
+    complete = [part for part in optional if all(field in present for field in PARTS[part])]
+    most_complete = max(PARTS, key=lambda part: sum(field in present for field in PARTS[part]))
     parts = {*required, *complete} or (set() if labelled else {most_complete})
     return [field for part in PARTS if part in parts for field in PARTS[part]]
 
 
-def _new_query(value: object, place: Place, places: Places[str]) -> str:
+def _add_query(value: object, place: Place, places: dict[str, Place]) -> str:
     query = identifier(value, place)
     reject_lone_surrogates([query], place)
     if query in places:
@@ -304,4 +300,5 @@ def _new_query(value: object, place: Place, places: Places[str]) -> str:
                 ".",
             ],
         )
+    places[query] = place
     return query
