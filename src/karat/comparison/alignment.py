@@ -1,4 +1,4 @@
-"""Alignment of systems: the same queries in the same order, and the same measures."""
+"""Alignment of systems: the same queries in the same order, the same measures, and the same ground truth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, enumeration, first_few, plural, require
+from karat.errors import KaratError, Parameter, Place, did_you_mean, enumeration, first_few, plural, require
 from karat.registry import Measure, meanings
 from karat.registry.selection import Measures
 from karat.scores import Scores
@@ -127,14 +127,9 @@ def _different_queries(systems: Mapping[str, Scores], common: set[str]) -> Karat
         known = set(scores.queries)
         if missing := [query for query in all_queries if query not in known]:
             lacking.append(f"{name} lacks {plural(len(missing), 'query')} ({first_few(missing)})")
-    return KaratError(
-        f"the systems have different queries: {'; '.join(lacking)}",
-        hint=[
-            f"Evaluate them on the same queries, or compare only the {plural(len(common), 'common query')}: ",
-            Parameter("common_queries", True),
-            ".",
-        ],
-    )
+    how = f"Evaluate them on the same queries, or compare only the {plural(len(common), 'common query')}: "
+    what = f"the systems have different queries: {'; '.join(lacking)}"
+    return KaratError(what, hint=[how, Parameter("common_queries", True), "."])
 
 
 def check_system(systems: Iterable[str], name: str, role: str) -> str:
@@ -145,13 +140,6 @@ def check_system(systems: Iterable[str], name: str, role: str) -> str:
         hint = f"{near} The systems are {', '.join(names)}.".strip()
         raise KaratError([Parameter(role, name), " is not one of the systems"], hint=hint)
     return name
-
-
-_HINT: Message = [
-    "Evaluate both against the same ground truth with the same options, or compare them anyway: ",
-    Parameter("force", True),
-    ".",
-]
 
 
 def check_same_truth(systems: Mapping[str, Scores], force: bool) -> list[str]:
@@ -172,7 +160,8 @@ def check_same_truth(systems: Mapping[str, Scores], force: bool) -> list[str]:
         if differences := other.differences(fingerprint, first.queries, checked):
             what = f"{reference} and {name} were evaluated {'; '.join(differences)}"
             if not force:
-                raise KaratError(what, hint=_HINT)
+                how = "Evaluate both against the same ground truth with the same options, or compare them anyway: "
+                raise KaratError(what, hint=[how, Parameter("force", True), "."])
             notes.append(f"{what}; compared anyway.")
     # Scores of unregistered measures, such as a latency, may not depend on any ground truth.
     unknown = [name for name in systems if name not in known] if kinds else []

@@ -35,15 +35,10 @@ def compare_with(
     baseline: str | None = None,
     measures: Measures | None = None,
     *,
-    with_intervals: bool = True,
     sort: str | None = None,
 ) -> Comparison:
-    """Compare systems as `compare` does, with its options in a Method.
-
-    `with_intervals=False` leaves out the intervals; `sort` is a measure that the systems are ordered by.
-    """
-    prepared = _prepare(method, systems, baseline, measures, sort)
-    (comparison,) = _compare_together(method, [prepared], with_intervals=with_intervals)
+    """Compare systems as `compare` does, with its options in a Method; `sort` is a measure to order the systems by."""
+    (comparison,) = _compare_together(method, [_prepare(method, systems, baseline, measures, sort)])
     return comparison
 
 
@@ -93,22 +88,16 @@ def _prepare(
     return _Prepared(aligned, baseline, columns, pairs)
 
 
-def _compare_together(
-    method: Method, prepared: Sequence[_Prepared], least: int = 1, *, with_intervals: bool = True
-) -> list[Comparison]:
+def _compare_together(method: Method, groups: Sequence[_Prepared], least: int = 1) -> list[Comparison]:
     """Several comparisons, whose p-values are corrected together."""
-    families = Counter(
-        method.family_of(pair.values.measure)
-        for each in prepared
-        for pair in each.pairs
-        if pair.n >= least and pair.is_testable(method.test)
-    )
-    compared = [_compare(method, each, families, least, with_intervals=with_intervals) for each in prepared]
-    return _correct_together(method, compared)
+    pairs = (pair for prepared in groups for pair in prepared.pairs)
+    tested = (pair.values.measure for pair in pairs if pair.n >= least and pair.is_testable(method.test))
+    families = Counter(map(method.family_of, tested))
+    return _correct_together(method, [_compare(method, prepared, families, least) for prepared in groups])
 
 
 def _compare(
-    method: Method, prepared: _Prepared, families: Mapping[str, int], least: int, *, with_intervals: bool
+    method: Method, prepared: _Prepared, families: Mapping[str, int], least: int, *, with_intervals: bool = True
 ) -> Comparison:
     """A comparison whose p-values are not corrected yet; `families` says how many comparisons each family has."""
     aligned, baseline, columns, pairs = prepared
@@ -117,12 +106,12 @@ def _compare(
     # Intervals of differences are all shifts that the test does not reject, unless it is about something else.
     resampled = [pair for pair in pairs if pair.interval_method(method.test) == "bca"]
     members: list[CombinedValue | Pair] = [*means, *resampled]
-    found: list[Interval | None] = [None] * len(members)
+    ends: list[Interval | None] = [None] * len(members)
     if with_intervals:
-        found = intervals(members, method.level, method.resamples, method.seed)
+        ends = intervals(members, method.level, method.resamples, method.seed)
     criteria = [method.criterion(families.get(method.family_of(pair.values.measure), 1)) for pair in pairs]
     tests = run_tests(pairs, method, criteria if with_intervals else None)
-    by_bootstrap = dict(zip(map(id, resampled), found[len(means) :], strict=True))
+    by_bootstrap = dict(zip(map(id, resampled), ends[len(means) :], strict=True))
     differences: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for pair, test, criterion in zip(pairs, tests, criteria, strict=True):
         of_pair = test._replace(interval=by_bootstrap.get(id(pair), test.interval))
@@ -130,7 +119,7 @@ def _compare(
         fields["baseline"] = names[pair.baseline]
         differences.setdefault((pair.values.measure, names[pair.system]), []).append(fields)
     rows: list[ComparisonRow] = []
-    for (column, name), interval in zip(product(columns, names), found[: len(means)], strict=True):
+    for (column, name), interval in zip(product(columns, names), ends[: len(means)], strict=True):
         low, high = interval or (None, None)
         mean = aligned.systems[name].combined(column.measure)
         row = ComparisonRow(column.measure, name, None, mean, low, high, higher_is_better=column.higher_is_better)
@@ -178,7 +167,7 @@ def _interval_notes(
     compared = [row for row in rows if row.measure == measure and row.baseline is not None]
     few, missing = [], []
     for row in compared:
-        power = powers[row.measure, row.system, row.baseline or ""]
+        power = powers[row.key]
         if row.difference_interval is not None and power.nonzero < FEW_DIFFERING:
             few.append(power)
         elif row.difference_interval is None and row.effect is not None and power.nonzero:
@@ -214,16 +203,17 @@ def _with_equivalence(
 ) -> list[ComparisonRow]:
     """The rows with the p-values of equivalence, not corrected yet; differences on few queries have none."""
     pairs = [pair for pair in pairs if pair.n >= least]
-    found = {
+    ps = {
         (pair.values.measure, names[pair.system], names[pair.baseline]): p
         for pair, p in zip(pairs, equivalence_p_values(pairs, margins, method), strict=True)
     }
     return [
         row
         if row.baseline is None
-        else replace(row, margin=margins.get(row.measure), p_equivalent=p, p_equivalent_corrected=p)
+        else replace(
+            row, margin=margins.get(row.measure), p_equivalent=ps.get(row.key), p_equivalent_corrected=ps.get(row.key)
+        )
         for row in rows
-        for p in [found.get((row.measure, row.system, row.baseline or ""))]
     ]
 
 
@@ -244,8 +234,7 @@ def _correct_together(method: Method, comparisons: Sequence[Comparison]) -> list
         tested = max(1, sum(p is not None for p in ps))
         for (at, place), p in zip(places, corrected(ps, method.correction), strict=True):
             row = rows[at][place] = replace(rows[at][place], p_corrected=p)
-            power = powers[at][row.measure, row.system, row.baseline or ""]
-            powers[at][row.measure, row.system, row.baseline or ""] = strictest(power, method, tested)
+            powers[at][row.key] = strictest(powers[at][row.key], method, tested)
         equivalent = corrected([rows[at][place].p_equivalent for at, place in places], method.correction)
         for (at, place), p in zip(places, equivalent, strict=True):
             rows[at][place] = replace(rows[at][place], p_equivalent_corrected=p)

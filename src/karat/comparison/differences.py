@@ -118,9 +118,9 @@ class Pair:
         """The difference of each query; 0 if it is not compared."""
         if self.n == len(self.rows):
             return self.differences
-        found = np.zeros(len(self.rows))
-        found[self.rows] = self.differences
-        return found
+        differences = np.zeros(len(self.rows))
+        differences[self.rows] = self.differences
+        return differences
 
     @property
     def nonzero(self) -> int:
@@ -163,8 +163,8 @@ class Pair:
             return None
         if self.values.combination == "geometric":
             return self._geometric_limit(level)
-        found = abc_interval_of_mean(self.differences, level)
-        return None if found is None else self._combined(found)
+        interval = abc_interval_of_mean(self.differences, level)
+        return None if interval is None else self._combined(interval)
 
     def _combined(self, interval: Interval) -> Interval:
         low, high = (after_mean(end, self.values.combination, self.n) for end in interval)
@@ -252,13 +252,13 @@ def run_tests(pairs: Sequence[Pair], method: Method, criteria: Sequence[Criterio
         columns = [pair.differences for pair in pairs]
         with progress_bar("comparisons") as progress:
             return [Tested(p) for p in bootstrap_tests(columns, method.resamples, method.seed, progress)]
-    found: list[Tested] = []
+    tests: list[Tested] = []
     with progress_bar("comparisons") as progress:
         for at, pair in enumerate(pairs):
-            found.append(_t_or_wilcoxon(pair, method, criteria[at] if criteria else None))
+            tests.append(_t_or_wilcoxon(pair, method, criteria[at] if criteria else None))
             if progress is not None:
-                progress(len(found), len(pairs))
-    return found
+                progress(len(tests), len(pairs))
+    return tests
 
 
 def _t_or_wilcoxon(pair: Pair, method: Method, criterion: Criterion | None) -> Tested:
@@ -274,12 +274,12 @@ def _t_or_wilcoxon(pair: Pair, method: Method, criterion: Criterion | None) -> T
 
 def _randomized(pairs: Sequence[Pair], method: Method, criteria: Sequence[Criterion] | None) -> list[Tested]:
     """The randomization test. All pairs share the random signs; a query without a value counts as a difference of 0."""
-    found: list[Tested] = []
+    results: list[Tested] = []
     with progress_bar("comparisons") as progress:
 
         def show(done: float, _: int) -> None:
             if progress is not None:
-                progress(len(found) + done, len(pairs))
+                progress(len(results) + done, len(pairs))
 
         for values in dict.fromkeys(pair.values for pair in pairs):
             tested = [at for at, pair in enumerate(pairs) if pair.values is values]
@@ -299,32 +299,32 @@ def _randomized(pairs: Sequence[Pair], method: Method, criteria: Sequence[Criter
                 inverted=inverted,
                 progress=show,
             )
-            results = zip(of_values, tests.p.tolist(), tests.exact.tolist(), tests.intervals, strict=True)
-            found += [pair.tested(p if pair.n else None, exact, interval) for pair, p, exact, interval in results]
-    return found
+            parts = zip(of_values, tests.p.tolist(), tests.exact.tolist(), tests.intervals, strict=True)
+            results += [pair.tested(p if pair.n else None, exact, interval) for pair, p, exact, interval in parts]
+    return results
 
 
 def _tukey(pairs: Sequence[Pair], method: Method, criteria: Sequence[Criterion] | None) -> list[Tested]:
     """Tukey's randomized HSD: all systems are tested together, on the queries with a value in all of them."""
-    found: dict[MeasureValues, Tukey] = {}
+    tests: dict[MeasureValues, Tukey] = {}
     measures = dict.fromkeys(pair.values for pair in pairs)
     with progress_bar("permutations") as progress:
 
         def show(done: float, of_measure: int) -> None:
             if progress is not None:
-                progress(len(found) * of_measure + done, len(measures) * of_measure)
+                progress(len(tests) * of_measure + done, len(measures) * of_measure)
 
         for values in measures:
             if values.complete.any():
                 columns = np.column_stack(values.columns)[values.complete]
-                found[values] = tukey(columns, method.permutations, method.seed, show)
+                tests[values] = tukey(columns, method.permutations, method.seed, show)
     results = []
     for at, pair in enumerate(pairs):
         p, interval = None, None
-        if pair.values in found:
-            of_measure = found[pair.values]
-            p = float(of_measure.p[pair.system, pair.baseline])
+        if pair.values in tests:
+            test = tests[pair.values]
+            p = float(test.p[pair.system, pair.baseline])
             if criteria is not None and pair.interval_method("tukey") == "tukey":
-                interval = of_measure.interval(float(pair.differences.mean()), p, criteria[at])
+                interval = test.interval(float(pair.differences.mean()), p, criteria[at])
         results.append(pair.tested(p, interval=interval))
     return results

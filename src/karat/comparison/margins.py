@@ -52,15 +52,15 @@ def one_sided_tests(claims: Sequence[Claim], method: Method) -> list[OneSided]:
     values = MeasureValues("", tuple(columns), higher_is_better=True)
     shifted = [Pair(values, 2 * at, 2 * at + 1) for at in range(len(claims))]
     method = replace(method, test=one_sided_form(method.test))
-    found: list[OneSided] = []
+    results: list[OneSided] = []
     for claim, pair, test in zip(claims, shifted, run_tests(shifted, method), strict=True):
         if test.p is None:
-            found.append(OneSided(None, pair.nonzero))
+            results.append(OneSided(None, pair.nonzero))
             continue
         sides = [pair.differences.sum(), *([rank_sum(pair.differences)] if method.test == "wilcoxon" else [])]
         as_claimed = all(side > 0 if claim.above else side < 0 for side in sides)
-        found.append(OneSided(test.p / 2 if as_claimed else 1 - test.p / 2, pair.nonzero))
-    return found
+        results.append(OneSided(test.p / 2 if as_claimed else 1 - test.p / 2, pair.nonzero))
+    return results
 
 
 def one_sided_form(test: Test) -> Test:
@@ -81,10 +81,10 @@ def equivalence_p_values(pairs: Sequence[Pair], margins: Mapping[str, float], me
         for above in (True, False)
     ]
     tests = one_sided_tests(claims, method) if claims else []
-    found: list[float | None] = [None] * len(pairs)
+    ps: list[float | None] = [None] * len(pairs)
     for at, above, below in zip(tested, tests[::2], tests[1::2], strict=True):
-        found[at] = None if above.p is None or below.p is None else max(above.p, below.p)
-    return found
+        ps[at] = None if above.p is None or below.p is None else max(above.p, below.p)
+    return ps
 
 
 def margins_by_measure(margins: Margins | None, scores: Scores) -> tuple[dict[str, float], list[str]]:
@@ -93,21 +93,21 @@ def margins_by_measure(margins: Margins | None, scores: Scores) -> tuple[dict[st
         return {}, []
     notes: list[str] = []
     if isinstance(margins, Mapping):
-        found = {_column(scores, name, margin): margin for name, margin in margins.items()}
+        by_measure = {_column(scores, name, margin): margin for name, margin in margins.items()}
         what: Message = [Parameter("equivalence", margins), " has two margins for a measure"]
-        require(len(found) == len(margins), what, "Remove one of them.")
-        for name, margin in found.items():
+        require(len(by_measure) == len(margins), what, "Remove one of them.")
+        for name, margin in by_measure.items():
             what = [Parameter("equivalence", {name: margin}), f": {_NOT_TESTED}"]
             require(combination(name) != "geometric", what, "Leave it out.")
     else:
-        found = {name: margins for name in scores.measures if combination(name) != "geometric"}
-        notes = [f"{name}: {_NOT_TESTED}." for name in scores.measures if name not in found]
-    for name, margin in found.items():
+        by_measure = {name: margins for name in scores.measures if combination(name) != "geometric"}
+        notes = [f"{name}: {_NOT_TESTED}." for name in scores.measures if name not in by_measure]
+    for name, margin in by_measure.items():
         low, high = known_range(name) or (0.0, float("inf"))
-        given = Parameter("equivalence", {name: margin} if isinstance(margins, Mapping) else margin)
-        what = [given, f" is out of range: {name} cannot differ by more than {high - low:g}"]
+        argument = Parameter("equivalence", {name: margin} if isinstance(margins, Mapping) else margin)
+        what = [argument, f" is out of range: {name} cannot differ by more than {high - low:g}"]
         require(margin <= high - low, what, _PER_MEASURE)
-    return found, notes
+    return by_measure, notes
 
 
 def _column(scores: Scores, name: str, margin: float) -> str:
@@ -124,17 +124,17 @@ def parse_margins(texts: Sequence[str]) -> Margins | None:
     >>> parse_margins(["0.02"]), parse_margins(["nDCG@5,10=0.02", "RR=0.05"])
     (0.02, {'nDCG@5': 0.02, 'nDCG@10': 0.02, 'RR': 0.05})
     """
-    found: dict[str, float] = {}
+    margins: dict[str, float] = {}
     for text in texts:
-        given = Parameter("equivalence", text)
+        argument = Parameter("equivalence", text)
         if "=" not in text:
-            require(len(texts) == 1, [given, " is for all measures, and there are other margins"], _PER_MEASURE)
+            require(len(texts) == 1, [argument, " is for all measures, and there are other margins"], _PER_MEASURE)
             return parse_number("equivalence", text, WRITE_MARGINS)
         measure, margin = name_and_number("equivalence", text, WRITE_MARGINS, "MEASURE=MARGIN")
         for name in several_measures(measure) or [measure]:
-            require(name not in found, [given, f": {name} has two margins"], "Remove one of them.")
-            found[name] = margin
-    return found or None
+            require(name not in margins, [argument, f": {name} has two margins"], "Remove one of them.")
+            margins[name] = margin
+    return margins or None
 
 
 _NOT_TESTED = "equivalence is not tested, because a margin cannot be subtracted from a geometric mean query by query"

@@ -73,6 +73,6 @@ def check_difference(name: str, difference: object, measure: str | None = None) 
     """A difference to detect, of all measures or of one, which must be a positive number, as a float."""
     number = as_number(difference)
     if number is None or not 0 < number < sys.float_info.max:
-        given = Parameter(name, difference if measure is None else {measure: difference})
-        raise KaratError([given, " is not a positive number"], hint="Use a difference such as 0.02.")
+        argument = Parameter(name, difference if measure is None else {measure: difference})
+        raise KaratError([argument, " is not a positive number"], hint="Use a difference such as 0.02.")
     return number

@@ -78,6 +78,11 @@ class ComparisonRow:
     p_equivalent_corrected: float | None = None
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """The measure, the system and the baseline: what the power of a comparison is found by."""
+        return self.measure, self.system, self.baseline or ""
+
+    @property
     def is_improvement(self) -> bool:
         """Whether the system is better than the baseline, in the direction of the measure."""
         difference = self.difference or 0.0
@@ -140,14 +145,17 @@ class Comparison(ComparisonExports, Reportable):
 
     def row(self, measure: str | Measure, system: str | None = None, baseline: str | None = None) -> ComparisonRow:
         """The row of a system and a baseline; both may be left out if there is only one comparison."""
-        name = self._measure(measure)
-        pair = self._pair(system, baseline)
-        return self.rows_by_names[(name, *pair)]
+        return self.rows_by_names[(self._measure(measure), *self._pair(system, baseline))]
 
     @cached_property
     def rows_by_names(self) -> dict[tuple[str, str, str | None], ComparisonRow]:
         """The rows by their measure, system and baseline."""
         return {(row.measure, row.system, row.baseline): row for row in self.rows}
+
+    @property
+    def differences(self) -> list[ComparisonRow]:
+        """The rows of systems that were compared with a baseline."""
+        return [row for row in self.rows if row.baseline is not None]
 
     def significant(self, row: ComparisonRow) -> bool:
         """Whether a difference is significant.
@@ -157,8 +165,7 @@ class Comparison(ComparisonExports, Reportable):
         require(isinstance(row, ComparisonRow), f"{shown(row)} is not a row of a comparison", "Pass one of its rows.")
         if row.baseline is None or row.p_corrected is None:
             return False
-        ranks_disagree = self.powers[row.measure, row.system, row.baseline].ranks_disagree
-        return row.p_corrected < self.method.alpha and not ranks_disagree
+        return row.p_corrected < self.method.alpha and not self.powers[row.key].ranks_disagree
 
     def equivalent(self, row: ComparisonRow) -> bool:
         """Whether a system is shown to be equivalent to its baseline, within the margin of the measure."""
@@ -256,7 +263,7 @@ class Comparison(ComparisonExports, Reportable):
         """The result of each comparison in words."""
         from karat.comparison.sentences import sentence_for
 
-        return tuple(printable(sentence_for(self, row)) for row in self.rows if row.baseline is not None)
+        return tuple(printable(sentence_for(self, row)) for row in self.differences)
 
     def table(self, digits: int = DIGITS) -> Table:
         """A table with a row for each measure and system, or for each measure and pair of systems."""

@@ -24,7 +24,7 @@ def sentence_for(comparison: Comparison, row: ComparisonRow, scope: str = "") ->
     given, the next one says whether the systems are equivalent; if `detect` was given, the last one gives the number of
     queries that it needs.
     """
-    power = comparison.powers[row.measure, row.system, row.baseline or ""]
+    power = comparison.powers[row.key]
     parts = [result_text(comparison, row, scope)]
     if not comparison.significant(row) and power.nonzero:
         parts += _detectable(comparison, row.measure, power)
@@ -44,7 +44,7 @@ def correction_text(method: Method, comparisons: int) -> str:
 
 def result_text(comparison: Comparison, row: ComparisonRow, scope: str = "") -> str:
     """The first sentence of `sentence_for`: the difference, and whether it is significant."""
-    power = comparison.powers[row.measure, row.system, row.baseline or ""]
+    power = comparison.powers[row.key]
     system, baseline, measure = row.system, row.baseline, f"{row.measure}{scope}"
     if row.difference is None:
         systems = "all systems" if comparison.method.test == "tukey" else f"both {system} and {baseline}"
@@ -139,7 +139,7 @@ def _detectable(comparison: Comparison, measure: str, power: Power) -> list[str]
 
 def _equivalence(comparison: Comparison, row: ComparisonRow, scope: str) -> str:
     """Whether two systems are shown to be equivalent."""
-    p, power = row.p_equivalent_corrected, comparison.powers[row.measure, row.system, row.baseline or ""]
+    p, power = row.p_equivalent_corrected, comparison.powers[row.key]
     within = f"within ±{row.margin:g}"
     if p is None or power.queries == 1:
         why = "one query is not enough for a test" if power.queries == 1 else "all differences are equal"

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from karat.comparison.compute import FEW_DIFFERING, compare_groups_of_queries
-from karat.comparison.power import Power
 from karat.comparison.result import Comparison, ComparisonExports, ComparisonRow
 from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import (
@@ -58,15 +57,15 @@ class ComparisonSlices(ComparisonExports):
 
     @cached_property
     def _by_measure(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for sentence, row in zip(self.whole.sentences, _differences(self.whole), strict=True):
-            found.setdefault(row.measure, []).extend([sentence, *self._in_groups(row)])
-        return found
+        sentences: dict[str, list[str]] = {}
+        for sentence, row in zip(self.whole.sentences, self.whole.differences, strict=True):
+            sentences.setdefault(row.measure, []).extend([sentence, *self._in_groups(row)])
+        return sentences
 
     def table(self, digits: int = DIGITS) -> Table:
         """A row for each measure, pair of systems and group, and one for all queries."""
         digits = check_digits(digits)
-        baselines = list(dict.fromkeys(row.baseline for row in _differences(self.whole)))
+        baselines = list(dict.fromkeys(row.baseline for row in self.whole.differences))
         all_pairs = len(baselines) > 1
         two_ps = any(row.p != row.p_corrected for _, comparison in self.with_all() for row in comparison.rows)
         header = (
@@ -77,15 +76,14 @@ class ComparisonSlices(ComparisonExports):
         )  # fmt: skip
         rows: list[tuple[Cell, ...]] = []
         previous = ["", "", ""]
-        for pair in _differences(self.whole):
+        for pair in self.whole.differences:
             labels = [pair.measure, pair.system, pair.baseline or ""]
             shown = ["" if labels[: at + 1] == previous[: at + 1] else label for at, label in enumerate(labels)]
             for label, comparison in self.with_all():
-                row = _same(comparison, pair)
-                power = _power(comparison, row)
+                row = comparison.rows_by_names[pair.key]
                 baseline = comparison.systems[row.baseline or ""].combined(row.measure)
                 texts = [
-                    *(shown if all_pairs else shown[:2]), label, f"{power.queries:,}",
+                    *(shown if all_pairs else shown[:2]), label, f"{comparison.powers[row.key].queries:,}",
                     *(cell_text(mean, row.measure, digits) for mean in (row.mean, baseline)),
                 ]  # fmt: skip
                 rows.append((*map(Cell, texts), *difference_cells(comparison, row, two_ps, digits)))
@@ -118,8 +116,8 @@ class ComparisonSlices(ComparisonExports):
         """`{"by", "groups": [{"group", "queries", "rows", "power"}], "all": {...}, "sentences", "notes"}`."""
         groups = []
         for label, comparison in self.groups.items():
-            found = comparison.to_dict()
-            groups.append({"group": label, **{name: found[name] for name in ("queries", "rows", "power")}})
+            document = comparison.to_dict()
+            groups.append({"group": label, **{name: document[name] for name in ("queries", "rows", "power")}})
         return {
             "by": self.by,
             "groups": groups,
@@ -147,14 +145,14 @@ class ComparisonSlices(ComparisonExports):
 
     def _in_groups(self, pair: ComparisonRow) -> list[str]:
         """A sentence per group with a significant difference, and one on the others, which says where it is worse."""
-        if not _power(self.whole, pair).nonzero:
+        if not self.whole.powers[pair.key].nonzero:
             return []
-        found, same, others, worse = [], [], [], []
+        sentences, same, others, worse = [], [], [], []
         for label, comparison in self.groups.items():
-            row = _same(comparison, pair)
+            row = comparison.rows_by_names[pair.key]
             if comparison.significant(row):
-                found.append(sentence_for(comparison, row, f" for {self.by}={label}"))
-            elif row.p is not None and not _power(comparison, row).nonzero:
+                sentences.append(sentence_for(comparison, row, f" for {self.by}={label}"))
+            elif row.p is not None and not comparison.powers[row.key].nonzero:
                 same.append(label)
             elif row.p is not None:
                 others.append(label)
@@ -164,10 +162,10 @@ class ComparisonSlices(ComparisonExports):
         if others:
             between = f"{systems} on {pair.measure} for {self.by}={_listed(others)}"
             where_worse = f"; {pair.system} has the worse mean for {_listed(worse)}" if worse else ""
-            found.append(f"no significant difference between {between}{where_worse}")
+            sentences.append(f"no significant difference between {between}{where_worse}")
         if same:
-            found.append(f"{systems} have the same {pair.measure} on all queries for {self.by}={_listed(same)}")
-        return found
+            sentences.append(f"{systems} have the same {pair.measure} on all queries for {self.by}={_listed(same)}")
+        return sentences
 
     @cached_property
     def _notes(self) -> tuple[str, ...]:
@@ -223,10 +221,6 @@ def compare_groups(
     return ComparisonSlices(grouped.by, groups, whole, grouped.valueless, grouped.reading)
 
 
-def _differences(comparison: Comparison) -> list[ComparisonRow]:
-    return [row for row in comparison.rows if row.baseline is not None]
-
-
 def _is_hopeless(comparison: Comparison) -> bool:
     """Whether systems differ, but on so few queries that no difference could be significant."""
     differing = [power for power in comparison.powers.values() if power.nonzero]
@@ -235,17 +229,8 @@ def _is_hopeless(comparison: Comparison) -> bool:
 
 def _has_few(comparison: Comparison) -> bool:
     """Whether a difference has an interval although few queries differ."""
-    rows = [row for row in _differences(comparison) if row.difference_interval is not None]
-    return any(_power(comparison, row).nonzero < FEW_DIFFERING for row in rows)
-
-
-def _power(comparison: Comparison, row: ComparisonRow) -> Power:
-    return comparison.powers[row.measure, row.system, row.baseline or ""]
-
-
-def _same(comparison: Comparison, pair: ComparisonRow) -> ComparisonRow:
-    """The row of the same measure and systems in another comparison."""
-    return comparison.rows_by_names[pair.measure, pair.system, pair.baseline]
+    rows = [row for row in comparison.differences if row.difference_interval is not None]
+    return any(comparison.powers[row.key].nonzero < FEW_DIFFERING for row in rows)
 
 
 def _listed(texts: Sequence[str]) -> str:

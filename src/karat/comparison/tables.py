@@ -34,7 +34,7 @@ TESTS = {
 
 def table(comparison: Comparison, digits: int = DIGITS) -> Table:
     """A table with a row per measure and system, or per measure and pair if each pair of systems was compared."""
-    baselines = list(dict.fromkeys(row.baseline for row in comparison.rows if row.baseline is not None))
+    baselines = list(dict.fromkeys(row.baseline for row in comparison.differences))
     all_pairs = len(baselines) > 1
     two_ps = any(row.p_corrected != row.p for row in comparison.rows)
     header = (
@@ -113,9 +113,9 @@ def equivalence_note(comparisons: Sequence[Comparison]) -> list[str]:
     margins = {row.measure: row.margin for each in comparisons for row in each.rows if row.margin is not None}
     if not margins:
         return []
-    given = method.equivalence
     texts = [f"±{margin:g} on {measure}" for measure, margin in margins.items()]
-    within = enumeration(texts if isinstance(given, Mapping) else [f"±{given:g}"], "and")
+    is_one_for_all = isinstance(method.equivalence, float)
+    within = f"±{method.equivalence:g}" if is_one_for_all else enumeration(texts, "and")
     most = max(power.comparisons for each in comparisons for power in each.powers.values())
     correction = correction_text(method, most)
     corrected = f", {correction}" if correction else ""
@@ -143,7 +143,7 @@ def correction_name(method: Method) -> str:
 def _sentences(comparison: Comparison) -> tuple[str, ...]:
     """The results as sentences; if there are many, only those of the first measure, or a count."""
     first = comparison.measures[0]
-    of_first = sum(row.measure == first and row.baseline is not None for row in comparison.rows)
+    of_first = sum(row.measure == first for row in comparison.differences)
     if of_first > _MAX_OF_FIRST:
         return (_significant_count(comparison, first),)
     return first_sentences(comparison.sentences, first, of_first)
@@ -157,7 +157,7 @@ def first_sentences(sentences: tuple[str, ...], first: str, of_first: int) -> tu
 
 
 def _significant_count(comparison: Comparison, measure: str) -> str:
-    rows = [row for row in comparison.rows if row.measure == measure and row.baseline is not None]
+    rows = [row for row in comparison.differences if row.measure == measure]
     significant = sum(map(comparison.significant, rows))
     verb = "is" if significant == 1 else "are"
     return f"{significant:,} of {plural(len(rows), 'difference')} on {measure} {verb} significant"
@@ -178,8 +178,8 @@ def method_text(method: Method, powers: Sequence[Power], measures: int) -> str:
     if method.test == "tukey" or not correction:
         return name
     per_measure = " per measure" if method.family == "measure" and measures > 1 else ""
-    several = enumeration([f"{size:,}" for size in sizes], "or")
-    return f"{name}, {correction} over {several} comparisons{per_measure}"
+    comparisons = enumeration([f"{size:,}" for size in sizes], "or")
+    return f"{name}, {correction} over {comparisons} comparisons{per_measure}"
 
 
 def intervals_text(comparisons: Sequence[Comparison]) -> list[str]:
@@ -284,11 +284,11 @@ def _latex_mean(
 
 def beaten_systems(comparison: Comparison) -> dict[tuple[str, str], list[str]]:
     """For each measure and system, the systems that it is significantly better than."""
-    found: dict[tuple[str, str], list[str]] = {}
+    beaten: dict[tuple[str, str], list[str]] = {}
     for row in filter(comparison.significant, comparison.rows):
         better, worse = (row.system, row.baseline) if row.is_improvement else (row.baseline, row.system)
-        found.setdefault((row.measure, better or ""), []).append(worse or "")
-    return found
+        beaten.setdefault((row.measure, better or ""), []).append(worse or "")
+    return beaten
 
 
 def letter(at: int) -> str:

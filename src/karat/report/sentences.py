@@ -99,7 +99,7 @@ def _compared(subject: ReportSubject, comparison: Comparison, best: str) -> str:
 def _uncertain(comparison: Comparison, row: ComparisonRow, best: str) -> str:
     """That a difference is not significant, and its size."""
     other = _other(row, best)
-    power = comparison.powers[row.measure, row.system, row.baseline or ""]
+    power = comparison.powers[row.key]
     if row.p_corrected is None or power.queries < 2:
         return f"Whether its advantage over {other} is due to chance cannot be tested."
     size = difference_text(abs(row.difference or 0.0))

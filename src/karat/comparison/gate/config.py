@@ -109,14 +109,13 @@ class Config:
         return Place(self.file, field=self.table)
 
 
-def find_config(folder: str | os.PathLike[str] = ".") -> Config | None:
-    """The config of a folder: its karat.toml, or else its pyproject.toml if it has a `[tool.karat.gate]` table."""
+def find_config() -> Config | None:
+    """The config of this folder: its karat.toml, or else its pyproject.toml if it has a `[tool.karat.gate]` table."""
     for name in ("karat.toml", "pyproject.toml"):
-        path = Path(folder, name)
-        if path.exists():
-            head, data = _table(os.fspath(path))
+        if os.path.exists(name):
+            head, data = _table(name)
             if data is not None or name == "karat.toml":
-                return _config(os.fspath(path), head, data)
+                return _config(name, head, data)
     return None
 
 

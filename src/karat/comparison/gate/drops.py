@@ -80,9 +80,9 @@ def _tests(rules: Sequence[Rule], comparison: Comparison, *, one_sided: bool) ->
     powers = [comparison.power(rule.measure) for rule in rules]
     ps = [comparison.row(rule.measure).p for rule in rules]
     if one_sided and rules:
-        found = one_sided_tests([_claim(rule, comparison) for rule in rules], method)
-        ps = [test.p for test in found]
-        powers = [replace(power, nonzero=test.nonzero) for power, test in zip(powers, found, strict=True)]
+        tests = one_sided_tests([_claim(rule, comparison) for rule in rules], method)
+        ps = [test.p for test in tests]
+        powers = [replace(power, nonzero=test.nonzero) for power, test in zip(powers, tests, strict=True)]
     tested = max(1, sum(p is not None for p in ps))
     return [
         _Test(p, p_corrected, _at_level(power, method, tested, one_sided), one_sided)

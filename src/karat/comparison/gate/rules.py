@@ -127,10 +127,11 @@ def rules_from_limits(
         if limits is not None and not isinstance(limits, Mapping):
             hint: Message = ["Write ", Parameter(name, {"nDCG@10": example_limit(kind)}), "."]
             raise KaratError([Parameter(name, limits), " is not a mapping of measures to limits"], hint=hint)
-        for each, limit in ((by_name(each), limit) for each, limit in (limits or {}).items()):
-            if not isinstance(each, str | Measure):
-                raise KaratError([Parameter(name), f" names {shown(each)}, which is not a measure"])
-            rules += rules_of(kind, str(each), limit, Parameter(name, {str(each): limit}))
+        for key, limit in (limits or {}).items():
+            measure = by_name(key)
+            if not isinstance(measure, str | Measure):
+                raise KaratError([Parameter(name), f" names {shown(measure)}, which is not a measure"])
+            rules += rules_of(kind, str(measure), limit, Parameter(name, {str(measure): limit}))
     return tuple(rules)
 
 
@@ -151,11 +152,8 @@ def parse_rules(kind: Kind, text: str) -> list[Rule]:
     [('AP(rel=2)', 0.01)]
     """
     name = kind.replace("-", "_")
-    hint: Message = [
-        "Write a measure and a limit, for example ",
-        Parameter(name, f"nDCG@10={example_limit(kind)}"),
-        ".",
-    ]
+    example = Parameter(name, f"nDCG@10={example_limit(kind)}")
+    hint: Message = ["Write a measure and a limit, for example ", example, "."]
     return rules_of(kind, *name_and_number(name, text, hint), Parameter(name, text))
 
 
@@ -183,10 +181,9 @@ def check_unique(rules: Iterable[Rule]) -> None:
     for rule in rules:
         other = seen.setdefault(_kind_and_measure(rule), rule)
         if other is not rule:
-            limits = " and ".join(format_value(float(each.limit)) for each in (other, rule))
-            same = (
-                "" if other.measure == rule.measure else f" ({other.measure} and {rule.measure} are the same measure)"
-            )
+            limits = " and ".join(format_value(float(limit)) for limit in (other.limit, rule.limit))
+            is_same = other.measure == rule.measure
+            same = "" if is_same else f" ({other.measure} and {rule.measure} are the same measure)"
             raise rule.error(f"{rule.measure} has two {rule.kind} limits, {limits}{same}", "Remove one of them.")
 
 
