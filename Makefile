@@ -35,7 +35,7 @@ test-judges: .venv/tested
 	@$(BIN)/python -m pytest -n auto tests/judges
 
 test-report: .venv/tested-report
-	@$(BIN)/python -m pytest -rs tests/report
+	@$(BIN)/python -m pytest -rs -n auto tests/report
 
 test-sas: .venv-sas/installed
 	@.venv-sas/bin/python -m pytest tests/sas
