@@ -54,9 +54,9 @@ def _with_model_by_name(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
             unknown = any(value for name, value in settings.items() if name not in read)
             if unknown or not isinstance(options, Mapping) or not options.keys() <= {"response_format", "seed"}:
                 return parameters
-            given = {name: value for name, value in parameters.items() if name != "chat_generator"}
-            given |= {"model": model, "base_url": settings.get("api_base_url"), "api_key_env": key}
-            return given if timeout is None else {**given, "timeout": timeout}
+            by_name = {name: value for name, value in parameters.items() if name != "chat_generator"}
+            by_name |= {"model": model, "base_url": settings.get("api_base_url"), "api_key_env": key}
+            return by_name if timeout is None else {**by_name, "timeout": timeout}
     return parameters
 
 
@@ -75,9 +75,8 @@ def check_env_vars(cls: type, description: object, allowed: Collection[str]) -> 
     because a component may send what it reads to a server; and not even these if it names the server.
     """
     if isinstance(allowed, str):
-        raise KaratError(
-            [Parameter("allowed_env_vars", allowed), " is a string"], hint=f"Pass a list: [{shown(allowed)}]."
-        )
+        hint = f"Pass a list: [{shown(allowed)}]."
+        raise KaratError([Parameter("allowed_env_vars", allowed), " is a string"], hint=hint)
     servers = [*_values(description, "base_url", "api_base_url")]
     own = () if servers else getattr(cls, "env_vars", ())
     permitted = {*check_names("allowed_env_vars", allowed, ["NAME"]), *own}
@@ -101,8 +100,8 @@ def _values(description: object, *names: str) -> Iterator[str]:
         if id(value) in seen or not isinstance(value, Mapping | list | tuple):
             continue
         seen.add(id(value))
-        for found in filter(None, map(value.get, names) if isinstance(value, Mapping) else ()):
-            yield from map(str, found if isinstance(found, list | tuple | set | frozenset) else [found])
+        for named in filter(None, map(value.get, names) if isinstance(value, Mapping) else ()):
+            yield from map(str, named if isinstance(named, list | tuple | set | frozenset) else [named])
         waiting.extend(value.values() if isinstance(value, Mapping) else value)
 
 
@@ -114,13 +113,12 @@ def default_to_dict(instance: object, **init_parameters: Any) -> dict[str, Any]:
 def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     """A component from the dictionary that `default_to_dict` returned."""
     require(isinstance(cls, type), f"{shown(cls)} is not the class of a component")
-    name = type_name(cls)
     if not isinstance(data, Mapping):
         hint = 'Pass {"type": ..., "init_parameters": {...}}.'
         raise KaratError(f"{shown(data)} is not a dictionary that describes a component", hint=hint)
-    given = data.get("type")
-    if not isinstance(given, str) or given != name:
-        raise KaratError(f"the type is {shown(given)}, not {name}")
+    name = data.get("type")
+    if not isinstance(name, str) or name != type_name(cls):
+        raise KaratError(f"the type is {shown(name)}, not {type_name(cls)}")
     parameters = data.get("init_parameters")
     parameters = {} if parameters is None else parameters
     if not isinstance(parameters, Mapping):

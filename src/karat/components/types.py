@@ -36,9 +36,9 @@ class Mismatch(NamedTuple):
 
 def check_type(value: object, wanted: Any, name: str, place: Place | None = None) -> None:
     """Reject a value of the wrong type; the error names the part of the value that is wrong."""
-    if found := find_mismatch(value, wanted):
-        hint = f"It must be {type_text(found.wanted)}. {list_hint(found.part)}".strip()
-        raise KaratError(f"{name}{found.path} is {shown(found.part)}", place=place, hint=hint)
+    if mismatch := find_mismatch(value, wanted):
+        hint = f"It must be {type_text(mismatch.wanted)}. {list_hint(mismatch.part)}".strip()
+        raise KaratError(f"{name}{mismatch.path} is {shown(mismatch.part)}", place=place, hint=hint)
 
 
 def find_mismatch(value: object, wanted: Any) -> Mismatch | None:
@@ -52,8 +52,8 @@ def find_mismatch(value: object, wanted: Any) -> Mismatch | None:
     kind, *others = _alternatives(wanted)
     if not others and isinstance(value, list | tuple) and _is_subclass(type(value), _class(kind)):
         for at, element in enumerate(value):
-            if found := find_mismatch(element, _element_type(kind)):
-                return found._replace(path=f"[{at}]{found.path}")
+            if mismatch := find_mismatch(element, _element_type(kind)):
+                return mismatch._replace(path=f"[{at}]{mismatch.path}")
     return Mismatch("", value, wanted)
 
 
@@ -96,8 +96,8 @@ def _type_of(tree: ast.expr) -> Any:
             return _BUILT_IN[name]
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return _type_of(left) | _type_of(right)
-        case ast.Subscript(value=of, slice=ast.Tuple(elts=several)):
-            return _type_of(of)[*map(_type_of, several)]
+        case ast.Subscript(value=of, slice=ast.Tuple(elts=arguments)):
+            return _type_of(of)[*map(_type_of, arguments)]
         case ast.Subscript(value=of, slice=one):
             return _type_of(of)[_type_of(one)]
     raise ValueError(tree)

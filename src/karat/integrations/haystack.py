@@ -69,8 +69,8 @@ def _haystack_component(cls: type[Evaluator]) -> type[Evaluator]:
     signature = inspect.signature(evaluator_run)
     parameters = [
         # Types, not strings: older releases of Haystack do not resolve annotations that are written as strings.
-        each.replace(annotation=_INPUT_TYPES.get(each.name, each.annotation))
-        for each in signature.parameters.values()
+        parameter.replace(annotation=_INPUT_TYPES.get(parameter.name, parameter.annotation))
+        for parameter in signature.parameters.values()
     ]
     signature = signature.replace(parameters=parameters, return_annotation=dict[str, Any])
     outputs = component.output_types(**declared_outputs(evaluator_run))

@@ -13,7 +13,7 @@ from karat.components.component import component
 from karat.components.serialization import SerializableComponent
 from karat.documents.document import Document, as_document, with_content
 from karat.documents.fields import DocumentLike
-from karat.errors import KaratError, KaratTypeError, Place, did_you_mean, enumeration, require, safe_line, shown
+from karat.errors import KaratError, KaratTypeError, Place, did_you_mean, enumeration, safe_line, shown
 from karat.errors.arguments import as_count, check_switch
 
 UnicodeForm = Literal["NFC", "NFKC", "NFD", "NFKD"]
@@ -81,24 +81,19 @@ class DocumentCleaner(SerializableComponent):
         The input is not modified. A document without content is returned unchanged.
         """
         nested = _is_nested(documents)
-        whole = Place("documents")
-        places = [whole.inside(f"[{question}]") for question in range(len(documents))] if nested else [whole]
         steps = self._steps()
         without_content: list[str] = []
-        cleaned = [
-            [
-                new
-                for at, each in enumerate(listed)
-                if (new := self._cleaned(each, steps, place.inside(f"[{at}]"), without_content)) is not None
-            ]
-            for place, listed in zip(places, documents if nested else [documents], strict=True)
-        ]
+        cleaned = []
+        for question, listed in enumerate(documents if nested else [documents]):
+            place = Place("documents").inside(f"[{question}]") if nested else Place("documents")
+            places = (place.inside(f"[{at}]") for at in range(len(listed)))
+            results = [self._cleaned(*pair, steps, without_content) for pair in zip(listed, places, strict=True)]
+            cleaned.append([document for document in results if document is not None])
         if without_content:
             _log.warning("karat: %s", _nothing_to_clean(without_content))
-        given = sum(map(len, documents)) if nested else len(documents)
-        left = sum(map(len, cleaned))
-        if given > left:
-            _log.info("karat: dropped %d of %d documents that are shorter than min_content_length", given - left, given)
+        total = sum(map(len, documents)) if nested else len(documents)
+        if dropped := total - sum(map(len, cleaned)):
+            _log.info("karat: dropped %d of %d documents that are shorter than min_content_length", dropped, total)
         return {"documents": cleaned if nested else cleaned[0]}
 
     def _steps(self) -> list[Step]:
@@ -113,31 +108,30 @@ class DocumentCleaner(SerializableComponent):
             (substrings, partial(_without_substrings, substrings)),
             (self.remove_regex, _on_each_page(lambda page: _with_replacements(removals, page).strip())),
             (replacements, _on_each_page(partial(_with_replacements, replacements))),
-            (self.remove_repeated_substrings, without_headers_and_footers),
+            (self.remove_repeated_substrings, _without_headers_and_footers),
             (self.strip_whitespaces, str.strip),
         ]
         return [step for wanted, step in steps if wanted]
 
     def _cleaned(
-        self, given: DocumentLike, steps: Sequence[Step], place: Place, without_content: list[str]
+        self, original: DocumentLike, place: Place, steps: Sequence[Step], without_content: list[str]
     ) -> DocumentLike | None:
         """The cleaned document, or None if its text is too short. The id of one without a text is added to the list."""
-        document = as_document(given, place)
-        if isinstance(given, str | Mapping):
-            given = document
+        document = as_document(original, place)
+        if isinstance(original, str | Mapping):
+            original = document
         text = document.content
         if text is None:
             without_content.append(_id(document, place))
-            return given
+            return original
         if not isinstance(text, str):
-            raise KaratError(
-                f"the content is {shown(text)}, which is not text", place=place, hint="Convert it to text."
-            )
+            what = f"the content is {shown(text)}, which is not text"
+            raise KaratError(what, place=place, hint="Convert it to text.")
         for step in steps:
             text = step(text)
         if len(text.strip()) < self.min_content_length:
             return None
-        return with_content(given, text, keep_id=self.keep_id, place=place)
+        return with_content(original, text, keep_id=self.keep_id, place=place)
 
 
 def _id(document: Document, place: Place | str) -> str:
@@ -187,74 +181,7 @@ def _with_replacements(replacements: Mapping[str, str], page: str) -> str:
     return page
 
 
-def _is_list(thing: object) -> bool:
-    """Whether something is a list and not a document; a named tuple can be a document."""
-    return isinstance(thing, Sequence) and not isinstance(thing, str | bytes) and not hasattr(thing, "_fields")
-
-
-def _is_nested(documents: Sequence[Any]) -> bool:
-    """Whether there is one list per question; a mixture of lists and documents is an error."""
-    hint = "Pass a list of documents, or one list of documents per question."
-    if not _is_list(documents):
-        raise KaratTypeError(f"DocumentCleaner expects a List of Documents as input, not {shown(documents)}", hint=hint)
-    nested = bool(documents) and _is_list(documents[0])
-    for at, each in enumerate(documents):
-        if _is_list(each) != nested:
-            what = f"{shown(each)} is {'not a list' if nested else 'a list'}, unlike the elements before it"
-            raise KaratError(what, place=Place("documents", field=f"[{at}]"), hint=hint)
-    return nested
-
-
-def _check_substrings(given: Any) -> None:
-    hint = "Pass a list of strings that are not empty."
-    _check(given is None or _is_list(given), "remove_substrings", f"{shown(given)} is not a list", hint)
-    for each in given or ():
-        _check(isinstance(each, str) and each, "remove_substrings", f"{shown(each)} cannot be removed", hint)
-
-
-def _check_form(given: object) -> None:
-    forms = get_args(UnicodeForm)
-    hint = f"{did_you_mean(given, forms)} The forms are {', '.join(forms)}.".strip()
-    what = f"{shown(given)} is not a Unicode normalization form"
-    _check(given is None or (isinstance(given, str) and given in forms), "unicode_normalization", what, hint)
-
-
-def _length(given: object) -> int:
-    length = as_count(given)
-    hint = "Use an integer; 0 drops no documents."
-    _check(length is not None, "min_content_length", f"{shown(given)} is not a length", hint)
-    return length or 0
-
-
-def _check_replacements(given: Any) -> None:
-    what = f"{shown(given)} is not a dictionary"
-    _check(given is None or isinstance(given, Mapping), "replace_regexes", what, "Pass {pattern: replacement}.")
-    for pattern, replacement in (given or {}).items():
-        _check_regex(pattern, replacement, "replace_regexes")
-
-
-def _check_regex(pattern: Any, replacement: Any, parameter: str) -> None:
-    for each in (pattern, replacement):
-        _check(isinstance(each, str), parameter, f"{shown(each)} is not text", "Patterns and replacements are strings.")
-    wrong = pattern
-    try:
-        compiled = re.compile(pattern)
-        wrong = replacement
-        compiled.sub(replacement, "")  # parses the replacement, even if there is nothing to replace
-    except (re.error, IndexError, OverflowError, RecursionError, ValueError) as error:
-        hint = "Write patterns and replacements as for Python's re; re.escape turns plain text into a pattern."
-        raise KaratError(f"{shown(wrong)} cannot be used: {error}", place=_place(parameter), hint=hint) from None
-
-
-def _check(condition: object, parameter: str, what: str, hint: str) -> None:
-    require(condition, what, hint, place=_place(parameter))
-
-
-def _place(parameter: str) -> Place:
-    return Place("DocumentCleaner", field=parameter)
-
-
-def without_headers_and_footers(text: str) -> str:
+def _without_headers_and_footers(text: str) -> str:
     """Remove the longest phrase that all pages share in their first 300 characters, and in their last 300.
 
     The first and the last page often have no header or footer. They are not searched, but the phrase is removed from
@@ -288,3 +215,67 @@ def _phrases(text: str) -> dict[str, None]:
     ends = [*(start for start, _ in gaps), len(text)]
     # The last of n words that start with word i is word i + n - 1.
     return {text[start:end]: None for n in range(3, 30) for start, end in zip(starts, ends[n - 1 :], strict=False)}
+
+
+def _is_list(value: object) -> bool:
+    """Whether something is a list and not a document; a named tuple can be a document."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes) and not hasattr(value, "_fields")
+
+
+def _is_nested(documents: Sequence[Any]) -> bool:
+    """Whether there is one list per question; a mixture of lists and documents is an error."""
+    hint = "Pass a list of documents, or one list of documents per question."
+    if not _is_list(documents):
+        raise KaratTypeError(f"DocumentCleaner expects a List of Documents as input, not {shown(documents)}", hint=hint)
+    nested = bool(documents) and _is_list(documents[0])
+    for at, element in enumerate(documents):
+        if _is_list(element) != nested:
+            what = f"{shown(element)} is {'not a list' if nested else 'a list'}, unlike the elements before it"
+            raise KaratError(what, place=Place("documents", field=f"[{at}]"), hint=hint)
+    return nested
+
+
+def _check_substrings(substrings: Any) -> None:
+    name, hint = "remove_substrings", "Pass a list of strings that are not empty."
+    _check(substrings is None or _is_list(substrings), name, f"{shown(substrings)} is not a list", hint)
+    for substring in substrings or ():
+        _check(isinstance(substring, str) and substring, name, f"{shown(substring)} cannot be removed", hint)
+
+
+def _check_form(form: object) -> None:
+    forms = get_args(UnicodeForm)
+    hint = f"{did_you_mean(form, forms)} The forms are {', '.join(forms)}.".strip()
+    what = f"{shown(form)} is not a Unicode normalization form"
+    _check(form is None or (isinstance(form, str) and form in forms), "unicode_normalization", what, hint)
+
+
+def _length(value: object) -> int:
+    length = as_count(value)
+    hint = "Use an integer; 0 drops no documents."
+    _check(length is not None, "min_content_length", f"{shown(value)} is not a length", hint)
+    return length or 0
+
+
+def _check_replacements(replacements: Any) -> None:
+    name, what = "replace_regexes", f"{shown(replacements)} is not a dictionary"
+    _check(replacements is None or isinstance(replacements, Mapping), name, what, "Pass {pattern: replacement}.")
+    for pattern, replacement in (replacements or {}).items():
+        _check_regex(pattern, replacement, name)
+
+
+def _check_regex(pattern: Any, replacement: Any, parameter: str) -> None:
+    for text in (pattern, replacement):
+        _check(isinstance(text, str), parameter, f"{shown(text)} is not text", "Patterns and replacements are strings.")
+    wrong = pattern
+    try:
+        compiled = re.compile(pattern)
+        wrong = replacement
+        compiled.sub(replacement, "")  # parses the replacement, even if there is nothing to replace
+    except (re.error, IndexError, OverflowError, RecursionError, ValueError) as error:
+        hint = "Write patterns and replacements as for Python's re; re.escape turns plain text into a pattern."
+        _check(False, parameter, f"{shown(wrong)} cannot be used: {error}", hint)
+
+
+def _check(condition: object, parameter: str, what: str, hint: str) -> None:
+    if not condition:
+        raise KaratError(what, place=Place("DocumentCleaner", field=parameter), hint=hint) from None
