@@ -25,13 +25,14 @@ def items_of(response: Response, taken: Iterable[str] = ()) -> list[Item]:
     [('s1', 'sentence', ('d7',)), ('s2', 'sentence', ()), ('d7', 'passage', ())]
     """
     query, system = response.query, response.system
+    sentences = response.sentences
     passages = [Item(query, each.id, "passage", system, text=each.text, rank=each.rank) for each in response.passages]
-    prefix = _prefix((*taken, *(each.id for each in passages)), len(response.sentences))
-    sentences = [
-        Item(query, f"{prefix}{at}", "sentence", system, "answer", each.text, cites=each.cites)
-        for at, each in enumerate(response.sentences, 1)
+    prefix = _prefix((*taken, *(each.id for each in passages)), len(sentences))
+    items = [
+        Item(query, f"{prefix}{at}", "sentence", system, "answer", sentence.text, cites=sentence.cites)
+        for at, sentence in enumerate(sentences, 1)
     ]
-    return [*sentences, *passages]
+    return [*items, *passages]
 
 
 def answer_of(response: Response) -> list[Item]:

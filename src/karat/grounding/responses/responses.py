@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from karat.errors import KaratError, Parameter, shown
+from karat.grounding.responses.citations import cited_passages, find_citations
+from karat.grounding.responses.sentences import sentence_spans
 from karat.grounding.verdict_file.records import joint_digest, text_digest
 
 
@@ -28,19 +30,29 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a system answered to a question, in sentences, and the passages that it was given, each once."""
+    """What a system answered to a question, and the passages that it was given, each once."""
 
     query: str
     system: str | None
     question: str
     answer: str | None
     """None if it is unknown: the results have no answers"""
-    sentences: tuple[Sentence, ...] = ()
     passages: tuple[Passage, ...] = ()
     gold_answers: tuple[str, ...] | None = None
     """None if they are unknown; an empty text means that the question has no answer"""
     knows_passages: bool = True
     """whether the results say which passages there were"""
+    ranking: tuple[str, ...] = ()
+    """the ids of the passages by rank, which may repeat one: citations name ranks"""
+    written_sentences: tuple[Sentence, ...] | None = None
+    """the sentences, if the source is divided into them"""
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences of the answer; those of a text are found each time, because keeping them takes much memory."""
+        if self.written_sentences is not None:
+            return self.written_sentences
+        return _find_sentences(self.answer or "", self.ranking)
 
     @property
     def gold_text(self) -> str | None:
@@ -87,3 +99,16 @@ def gold_text(answers: Iterable[str]) -> str:
 def has_text(text: str | None) -> bool:
     """Whether there is a text with a letter or a digit."""
     return any(map(str.isalnum, text or ""))
+
+
+def _find_sentences(answer: str, ranking: Sequence[str]) -> tuple[Sentence, ...]:
+    """The sentences of an answer, without those that have neither a letter nor a digit."""
+    citations = find_citations(answer, ranking)
+    sentences, at = [], 0
+    for start, end in sentence_spans(answer, citations):
+        first = at
+        while at < len(citations) and citations[at].start < end:
+            at += 1
+        if has_text(answer[start:end]):
+            sentences.append(Sentence(answer[start:end], cited_passages(citations[first:at])))
+    return tuple(sentences)

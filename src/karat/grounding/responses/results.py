@@ -10,9 +10,7 @@ from typing import Any
 
 from karat.documents.fields import as_text, document_field
 from karat.errors import KaratError, Place
-from karat.grounding.responses.citations import cited_passages, find_citations
-from karat.grounding.responses.responses import Passage, Response, Responses, Sentence, has_text
-from karat.grounding.responses.sentences import sentence_spans
+from karat.grounding.responses.responses import Passage, Response, Responses
 from karat.grounding.responses.trec_rag import is_trec_rag, read_trec_rag
 from karat.grounding.verdict_file.records import IMPLIED
 from karat.reading.records.generated import GeneratedResults
@@ -116,27 +114,12 @@ def _of_results(
             continue
         by_rank, passages = _passages(documents)
         answer = (answer or "") if results.has_answers else None
-        sentences = _sentences(answer or "", by_rank)
-        responses.append(
-            Response(query, system, question or query, answer, sentences, passages, gold, retrieved is not None)
-        )
+        about = query, system, question or query, answer, passages
+        responses.append(Response(*about, gold, knows_passages=retrieved is not None, ranking=tuple(by_rank)))
     if fault:
         raise fault
     no_answers = None if results.has_answers else results.missing(["answer"])
     return Responses(tuple(responses), (system,), results.notes, no_answers)
-
-
-def _sentences(answer: str, passages: Sequence[str]) -> tuple[Sentence, ...]:
-    """The sentences of an answer, without those that have neither a letter nor a digit."""
-    citations = find_citations(answer, passages)
-    found, at = [], 0
-    for start, end in sentence_spans(answer, citations):
-        first = at
-        while at < len(citations) and citations[at].start < end:
-            at += 1
-        if has_text(answer[start:end]):
-            found.append(Sentence(answer[start:end], cited_passages(citations[first:at])))
-    return tuple(found)
 
 
 def _are_ids(retrieved: Iterable[Any]) -> bool:

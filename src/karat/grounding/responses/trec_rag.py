@@ -73,8 +73,8 @@ def _response(record: Record, place: Place, system: str | None) -> Response:
         run,
         question if isinstance(question, str) and question.strip() else query,
         " ".join(sentence.text for sentence in sentences),
-        tuple(sentence for sentence in sentences if has_text(sentence.text)),
         tuple(Passage(reference, rank) for reference, rank in ranks.items()),
+        written_sentences=tuple(sentence for sentence in sentences if has_text(sentence.text)),
     )
 
 
