@@ -761,7 +761,7 @@ def test_measures_are_listed_and_explained(folder: Path) -> None:
 
 def test_the_demo_ranks_its_three_systems_and_says_how_to_get_their_report(folder: Path) -> None:
     before = sorted(folder.iterdir())
-    with patch("karat.report.writing.find_spec", return_value=None):
+    with patch("karat.report.rendering.find_spec", return_value=None):
         text = good(folder, "demo")
     assert text.endswith(f"which are not installed. Run {pip_install('report')}.\n")
     assert sorted(folder.iterdir()) == before

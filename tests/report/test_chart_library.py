@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import vl_convert
 
-from karat.report.chart_library import chart_library
+from karat.report.rendering import chart_library
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_the_library_is_bundled_once_for_all_processes(bundled: list[str], tmp_p
 
 def test_another_version_of_vl_convert_is_bundled_again(bundled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     library_of_a_new_process()
-    monkeypatch.setattr("karat.report.chart_library.version", lambda _: "99.0")
+    monkeypatch.setattr("karat.report.rendering.version", lambda _: "99.0")
     assert library_of_a_new_process() == "library of 2"
 
 

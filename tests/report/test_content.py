@@ -373,14 +373,14 @@ def test_a_report_that_cannot_be_written_is_an_error_before_any_work(
         scores.report(tmp_path / "absent" / "report.html")
     path = tmp_path / "report.html"
     path.write_text("old")
-    monkeypatch.setattr("karat.report.writing.find_spec", lambda name: None if name == "jinja2" else True)
+    monkeypatch.setattr("karat.report.rendering.find_spec", lambda name: None if name == "jinja2" else True)
     with pytest.raises(
         KaratError, match=re.escape(f"a report needs jinja2, which is not installed. Run {pip_install('report')}")
     ):
         scores.report(path)
     assert path.read_text() == "old"
     monkeypatch.undo()
-    monkeypatch.setattr("karat.report.writing.render_page", lambda _: 1 / 0)
+    monkeypatch.setattr("karat.report.rendering.render_page", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         scores.report(path)
     assert path.read_text() == "old"

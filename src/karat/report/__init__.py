@@ -2,8 +2,8 @@
 
 from karat.report.content import report_content
 from karat.report.provenance import Provenance
+from karat.report.rendering import check_report, write_report
 from karat.report.subject import ReportSubject, compared, comparison_of
-from karat.report.writing import check_report, write_report
 
 __all__ = [
     "Provenance",

@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from karat.data.verdicts import SETS
 from karat.errors import plural
-from karat.report.documents import Documents
-from karat.report.labels import without_long_texts
-from karat.report.rankings import Lists, clipped
+from karat.report.rankings import Documents, Lists, clipped
 from karat.report.subject import LONG_NAME, ReportSubject, shortened_name
 
 # Bytes of all texts: for a report of few queries, for each query, and at most.
@@ -76,7 +75,7 @@ class Budget:
             self.cut.append(f"The answers to {plural(count, 'query')} are shortened; {_FEWER_QUERIES}")
         return answers
 
-    def labels(self, of_query: Callable[[int], list[Any]]) -> list[list[Any] | None]:
+    def labels(self, labels_of: Callable[[int], list[Any]]) -> list[list[Any] | None]:
         """The labels of each query, with items and reasons: those of each system, or None if they are left out."""
         kept: list[list[Any] | None] = [None] * len(self._subject.queries)
         left = available = min(self._bytes * _LABELS, self._left)
@@ -84,16 +83,16 @@ class Budget:
         for place in self._subject.by_change.tolist():
             if misses == _MOST_MISSES:
                 break
-            found = of_query(place)
-            is_long = _json_size(found) > left
+            labels = labels_of(place)
+            is_long = _json_size(labels) > left
             if is_long:
-                found = [None if each is None else without_long_texts(each, _SHORT) for each in found]
-            size = _json_size(found)
+                labels = [None if items is None else _short_items(items) for items in labels]
+            size = _json_size(labels)
             if size > left:
                 misses += 1
                 continue
             shortened += is_long
-            kept[place] = found
+            kept[place] = labels
             left -= size
         self._left -= available - left
         if shortened:
@@ -158,8 +157,8 @@ class Budget:
 
     def _shorten_answers(self, golds: Any, predicted: Any, shared: Any, place: int) -> int:
         """Shorten the answers to a query, and return what is left of them in bytes."""
-        best = [found[0][0] for row in shared if (found := row[place])]
-        most = max(_MOST_GOLD_ANSWERS, *(at + 1 for at in best)) if best else _MOST_GOLD_ANSWERS
+        best = [row[place][0][0] for row in shared if row[place]]
+        most = max(_MOST_GOLD_ANSWERS, *(at + 1 for at in best), 0)
         if golds[place] is not None:
             golds[place] = [_shortened(text, _SHORT) for text in golds[place][:most]]
         for row, spans in zip(predicted, shared, strict=True):
@@ -178,6 +177,18 @@ def _in_order(lists: Lists) -> Iterator[int]:
         yield from () if golds is None else golds.documents
         for row in lists.lists:
             yield from () if (shown := row[place]) is None else shown["docs"]
+
+
+def _short_items(items: dict[str, Any]) -> dict[str, Any]:
+    """The items of an answer without reasons and replies, and with the beginnings of long texts."""
+    return {
+        name: list(map(_short_item, value)) if name in (*SETS, "failures") else value for name, value in items.items()
+    }
+
+
+def _short_item(item: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in item.items() if key not in ("votes", "reply")}
+    return kept if kept.get("text") is None else {**kept, "text": _shortened(kept["text"], _SHORT)}
 
 
 def _shortened(text: str, length: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -13,20 +13,16 @@ from karat.analysis.texts import questions_of
 from karat.errors import plural, printable
 from karat.measures import meanings
 from karat.reading.texts.texts import FoundTexts, Text, read_texts
-from karat.report.answers import answers_part
+from karat.report.answers import answers_part, label_bounds, passages_in_order, verdicts_part
 from karat.report.budget import Budget
-from karat.report.documents import Documents
 from karat.report.moves import moves
-from karat.report.numbers import Number, numbers
+from karat.report.overview import answer, missing_queries, table
 from karat.report.plots.kinds import charts_for_page
 from karat.report.plots.rows import first_ranks
 from karat.report.plots.style import labels
 from karat.report.provenance import Provenance
-from karat.report.rankings import RANKS, Lists, read_lists
-from karat.report.sentences import answer
-from karat.report.subject import Reported, ReportSubject, subject_of, with_short_names
-from karat.report.table import missing_queries, table
-from karat.report.verdicts import label_bounds, passages_in_order, verdicts_part
+from karat.report.rankings import RANKS, Documents, Lists, read_lists
+from karat.report.subject import Number, Reported, ReportSubject, numbers, subject_of, with_short_names
 from karat.scores import Scores
 from karat.scores.combining import combination
 from karat.scores.summary import notes
@@ -56,22 +52,13 @@ def report_content(
     lists = read_lists(subject, documents)
     budget = Budget(subject)
     verdicts = verdicts_part(subject, documents, budget)
-    _add_matched_texts(subject, documents)
-    found = FoundTexts({})
-    if corpus is not None:
-        wanted = documents.without_text()
-        found = read_texts(corpus, wanted, "corpus") if wanted else FoundTexts({}, notes=(_UNUSED_CORPUS,))
-        documents.add_texts(found)
+    corpus_notes = _add_texts(subject, documents, corpus)
     questions = budget.questions(_query_texts(subject, query_texts))
     answers = budget.answers(answers_part(subject))
     budget.documents(documents, lists, passages_in_order(subject, verdicts))
     moved, cut_moves = moves(subject, lists)
     unjudged = _unjudged(subject)
     shares = None if unjudged is None else [share for share, _ in unjudged]
-    findings = [note.removeprefix("note: ") for note in notes(subject.systems, with_intervals=True)]
-    findings += [] if subject.comparison is None else list(subject.comparison.notes)
-    findings += [f"{subject.obstacle}"] if subject.obstacle else []
-    findings += [*(query_texts.notes if query_texts else ()), *found.notes]
     return {
         "title": title or _title(subject),
         "answer": answer(subject, shares),
@@ -79,7 +66,7 @@ def report_content(
         "baseline": subject.baseline,
         "measures": [_measure(subject, name) for name in subject.measures],
         "table": table(subject, shares),
-        "findings": [printable(text) for text in dict.fromkeys(findings)],
+        "findings": _findings(subject, [*(query_texts.notes if query_texts else ()), *corpus_notes]),
         "queries": {
             "id": budget.ids(subject.queries, "query"),
             "text": questions,
@@ -88,8 +75,7 @@ def report_content(
             "unjudged": None if unjudged is None else [counts for _, counts in unjudged],
             "missing": _missing(subject),
             "bounds": label_bounds(subject),
-            "groups": {name: list(labels(sliced.groups).values()) for name, sliced in slices.items()},
-            "slices": {name: _group_of_each(subject, sliced) for name, sliced in slices.items()},
+            **_groups(subject, slices),
         },
         "documents": {**documents.to_dict(), "id": budget.ids(documents.ids, "document")},
         "lists": None if lists is None else lists.lists,
@@ -105,11 +91,27 @@ def report_content(
     }
 
 
-def _add_matched_texts(subject: ReportSubject, documents: Documents) -> None:
-    """Add the texts that documents, which are known by id, were matched by."""
+def _add_texts(subject: ReportSubject, documents: Documents, corpus: Any) -> Sequence[str]:
+    """Add the texts of documents that are known by id: those that they were matched by, then those of the corpus."""
     for scores in subject.systems.values():
         if scores.evidence is not None and scores.evidence.match.texts is not None:
             documents.add_texts({name: Text(text) for name, text in scores.evidence.match.texts.items()})
+    if corpus is None:
+        return ()
+    wanted = documents.without_text()
+    if not wanted:
+        return [_UNUSED_CORPUS]
+    texts = read_texts(corpus, wanted, "corpus")
+    documents.add_texts(texts)
+    return texts.notes
+
+
+def _findings(subject: ReportSubject, text_notes: Sequence[str]) -> list[str]:
+    """What was missing, ignored or assumed, each once."""
+    findings = [note.removeprefix("note: ") for note in notes(subject.systems, with_intervals=True)]
+    findings += [] if subject.comparison is None else subject.comparison.notes
+    findings += [subject.obstacle] if subject.obstacle else []
+    return [printable(text) for text in dict.fromkeys([*findings, *text_notes])]
 
 
 def _title(subject: ReportSubject) -> str:
@@ -135,68 +137,60 @@ def _measure(subject: ReportSubject, name: str) -> dict[str, Any]:
 
 def _query_texts(subject: ReportSubject, texts: FoundTexts | None) -> list[str | None] | None:
     """The text of each query, None if it is not known; what is given comes before what results contain."""
-    known = questions_of(subject.systems.values()) | {query: found.text for query, found in (texts or {}).items()}
+    known = questions_of(subject.systems.values()) | {query: text.text for query, text in (texts or {}).items()}
     return [known.get(query) for query in subject.queries] if known else None
 
 
 def _values(subject: ReportSubject, measures: int) -> list[list[list[Number]]]:
     """The values of each system on each measure, by query; on later measures, none."""
     return [
-        [numbers(subject.column(name, each)) if at < measures else [] for at, each in enumerate(subject.measures)]
+        [numbers(subject.column(name, measure)) if at < measures else [] for at, measure in enumerate(subject.measures)]
         for name in subject.names
     ]
 
 
 def _first_relevant(subject: ReportSubject) -> list[list[int | None] | None]:
     """The rank of the first relevant document of each query, None if there is none; None for saved scores."""
-    found: list[list[int | None] | None] = []
+    ranks_by_system = []
     for scores in subject.systems.values():
-        if scores.evidence is None:
-            found.append(None)
-            continue
-        row: list[int | None] = [None] * len(subject.queries)
-        for place, rank in zip(subject.rows(scores).tolist(), first_ranks(scores), strict=True):
-            row[place] = rank
-        found.append(row)
-    return found
+        ranks = None if scores.evidence is None else dict(zip(scores.queries, first_ranks(scores), strict=True))
+        ranks_by_system.append(None if ranks is None else [ranks.get(query) for query in subject.queries])
+    return ranks_by_system
 
 
 def _unjudged(subject: ReportSubject) -> list[tuple[float | None, list[int] | None]] | None:
     """For each system, the share of its first documents that nobody judged, and their number in each query."""
-    found: list[tuple[float | None, list[int] | None]] = []
+    by_system: list[tuple[float | None, list[int] | None]] = []
     for scores in subject.systems.values():
         evidence = scores.evidence
         if evidence is None or evidence.truth.only_relevant:
-            found.append((None, None))
+            by_system.append((None, None))
             continue
         judged = evidence.judged
         depth = judged.depth(subject.cutoff)
         unjudged = depth - judged.by_rank.graded(0).count(subject.cutoff)
-        counts = [0] * len(subject.queries)
-        for query, count in zip(judged.queries, unjudged.tolist(), strict=True):
-            if (place := subject.places.get(query)) is not None:
-                counts[place] = count
-        found.append((int(unjudged.sum()) / max(1, int(depth.sum())), counts))
-    return found if any(counts is not None for _, counts in found) else None
+        counts = dict(zip(judged.queries, unjudged.tolist(), strict=True))
+        share = int(unjudged.sum()) / max(1, int(depth.sum()))
+        by_system.append((share, [counts.get(query, 0) for query in subject.queries]))
+    return by_system if any(counts is not None for _, counts in by_system) else None
 
 
 def _missing(subject: ReportSubject) -> list[list[bool]] | None:
-    lacking = [missing_queries(subject, name) for name in subject.names]
-    return [[query in each for query in subject.queries] for each in lacking] if any(lacking) else None
+    missing = [missing_queries(subject, name) for name in subject.names]
+    return [[query in queries for query in subject.queries] for queries in missing] if any(missing) else None
 
 
 def _properties(subject: ReportSubject, by: Mapping[str, Any], texts: FoundTexts | None) -> dict[str, dict[str, Any]]:
     """The value of each query, for each property to group by."""
-    found: dict[str, dict[str, Any]] = {}
+    properties: dict[str, dict[str, Any]] = {}
     questions = questions_of(subject.systems.values())
-    for name, given in by.items():
-        values: dict[str, Any] = {}
+    for name, grouping in by.items():
+        known = texts if isinstance(grouping, str) and grouping == "length" else None
+        values = properties[name] = {}
         for scores in subject.systems.values():
-            known = texts if isinstance(given, str) and given == "length" else None
-            of_system, _ = query_values(replace(scores, questions=questions), given, known)
-            values |= dict(zip(scores.queries, of_system, strict=True))
-        found[name] = values
-    return found
+            system_values, _ = query_values(replace(scores, questions=questions), grouping, known)
+            values |= dict(zip(scores.queries, system_values, strict=True))
+    return properties
 
 
 def _slices(subject: ReportSubject, properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Slices]:
@@ -205,17 +199,22 @@ def _slices(subject: ReportSubject, properties: Mapping[str, Mapping[str, Any]])
     return {name: everything.slices(values) for name, values in properties.items()}
 
 
-def _group_of_each(subject: ReportSubject, sliced: Slices) -> list[str]:
-    named = labels(sliced.groups)
-    group = {query: named[name] for name, scores in sliced.groups.items() for query in scores.queries}
-    return [group[query] for query in subject.queries]
+def _groups(subject: ReportSubject, slices: Mapping[str, Slices]) -> dict[str, dict[str, list[str]]]:
+    """The labels of the groups of each property, and the group of each query."""
+    groups, group_of_query = {}, {}
+    for prop, sliced in slices.items():
+        named = labels(sliced.groups)
+        group = {query: named[name] for name, scores in sliced.groups.items() for query in scores.queries}
+        groups[prop] = list(named.values())
+        group_of_query[prop] = [group[query] for query in subject.queries]
+    return {"groups": groups, "slices": group_of_query}
 
 
 def _cut_lists(subject: ReportSubject, lists: Lists | None) -> list[str]:
     if lists is None:
         return []
     cut = []
-    if any(each["total"] > RANKS for row in lists.lists for each in row if each is not None):
+    if any(ranked["total"] > RANKS for row in lists.lists for ranked in row if ranked is not None):
         cut.append(
             f"Lists show the first {RANKS} documents of each query, and the ranks of relevant documents below them;"
             " `karat evaluate --explain QUERY` shows more."

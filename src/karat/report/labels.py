@@ -1,8 +1,8 @@
-"""The labels of a report: the items of each answer, what is known about them, and who said so and why."""
+"""The labels of a report: the items of each answer, what is known about them, who said so and why, and what failed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from karat.analysis.label_evidence import LabelEvidence
 from karat.data.judged import Floats, Ints
 from karat.data.verdicts import AGAINST, SETS, ItemSet, Labels, Verdicts
-from karat.grounding.verdict_file.reading import VerdictRecords
+from karat.grounding.labels.selection import Selected
+from karat.grounding.verdict_file.label_columns import LISTS
 from karat.grounding.verdict_file.records import Item
-from karat.report.documents import Documents
-from karat.report.failures import Failures
+from karat.report.rankings import Documents
 
 _MOST_ITEMS = 200
 """items of one kind that are shown of an answer"""
@@ -21,8 +21,12 @@ _DIFFERS = "differs"
 """stands for the labels of a model's samples that are not all the same"""
 _SUPPORTED: tuple[ItemSet, ...] = ("claims", "gold_claims", "sentences", "nuggets")
 
-Shown = dict[str, Any]
-"""An item, or the items of an answer, as the page reads them."""
+_LONGEST_ERROR = 500  # characters
+_MOST_CALLS = 20
+"""failed calls that are shown of a query"""
+
+PageData = dict[str, Any]
+"""An item, the items of an answer or a failed call, as the page reads them."""
 
 
 class SystemLabels:
@@ -34,9 +38,8 @@ class SystemLabels:
     """
 
     def __init__(self, evidence: LabelEvidence, documents: Documents) -> None:
-        self._selected, self._documents = evidence.selected, documents
-        self._records = evidence.selected.records
-        samples = evidence.selected.samples
+        self.selected, self._documents = evidence.selected, documents
+        self._records, samples = evidence.selected.records, evidence.selected.samples
         verdicts = self._verdicts = samples[0]
         self._sets = np.max([sample.item_set for sample in samples], axis=0)  # a sample may leave an item out
         self._place = {query: at for at, query in enumerate(verdicts.queries)}
@@ -55,64 +58,77 @@ class SystemLabels:
     @property
     def relations(self) -> list[str]:
         """What there are labels of: a set of items, and what its labels are about."""
-        found = set()
-        for sample in self._selected.samples:
+        relations = set()
+        for sample in self.selected.samples:
             sets = sample.item_set[sample.label_item]
             kinds = np.unique(np.column_stack([sample.label_task, sets, sample.label_against]), axis=0)
             for task, of, against in kinds.tolist():
                 key = AGAINST[against] if sample.tasks[task] == "support" else sample.tasks[task]
-                found |= {f"{SETS[of]} {each}" for each in _implied_keys(SETS[of], key)}
-        return sorted(found)
+                relations |= {f"{SETS[of]} {implied}" for implied in _implied_keys(SETS[of], key)}
+        return sorted(relations)
 
-    def of_query(self, query: str) -> Shown | None:
+    def of_query(self, query: str) -> PageData | None:
         """The items of a query's answer, by set, with their labels; None if nothing is known about it."""
         at = self._place.get(query)
         if at is None:
             return None
         first, last = self._first_item[at : at + 2].tolist()
         rows = [row for row in range(first, last) if self._set(row) >= 0]
-        positions = {_name(self._selected.items[row], SETS[self._set(row)]): row for row in rows}
+        positions = {_name(self.selected.items[row], SETS[self._set(row)]): row for row in rows}
         passages = sorted((row for row in rows if SETS[self._set(row)] == "passages"), key=self._rank)
         place = {row: at for at, row in enumerate(passages)}
         values = self._values(at, place)
-        shown: Shown = {}
+        data: PageData = {}
         left_out: dict[str, int] = {}
         ordered = sorted(self._items.get(query, ()), key=lambda item: item.rank or 0)
         named = {item.id: item for item in ordered}
         for name in dict.fromkeys([*named, *positions]):
             item, row = named.get(name), positions.get(name)
             of = SETS[self._set(row)] if row is not None else item.set if item is not None else name
-            items = shown.setdefault(of, [])
+            items = data.setdefault(of, [])
             if len(items) == _MOST_ITEMS:
                 left_out[of] = left_out.get(of, 0) + 1
                 continue
             items.append(self._item(query, name, item, row, place, positions, values))
-        if "sentences" in shown:  # they are the text of the answer
-            for each in shown.get("answer", ()):
-                each.pop("text", None)
-        empty = [of for of in SETS if self._verdicts.listed[SETS.index(of), at] and of not in shown]
-        return {**shown, "empty": empty, "left_out": left_out, "failures": self.failures.of_query(query)}
+        if "sentences" in data:  # they are the text of the answer
+            for answer in data.get("answer", ()):
+                answer.pop("text", None)
+        empty = [of for of in SETS if self._verdicts.listed[SETS.index(of), at] and of not in data]
+        return {**data, "empty": empty, "left_out": left_out, "failures": self.failures.of_query(query)}
+
+    def unsupported(self) -> dict[str, int]:
+        """How many claims and sentences of each query nothing supports: no passage, or none that a sentence cites.
+
+        Of several samples, one that says so is enough.
+        """
+        counts = np.zeros(len(self._verdicts.queries), np.int64)
+        for name in ("claims", "sentences"):
+            values = self._derived.get((name, "cited"), self._derived.get((name, "context")))
+            if values is not None:
+                query = self._verdicts.item_query[(values == 0).any(axis=0)]
+                counts += np.bincount(query, minlength=len(counts))
+        return dict(zip(self._verdicts.queries, counts.tolist(), strict=True))
 
     def _set(self, row: int) -> int:
         return int(self._sets[row])
 
     def _rank(self, row: int) -> int:
-        item = self._selected.items[row]
+        item = self.selected.items[row]
         return 0 if item is None else item.rank or 0
 
     def _values(self, at: int, place: Mapping[int, int]) -> dict[int, dict[str, Any]]:
         """The label of each item of a query, by what it is about; None if it is unknown."""
-        found: dict[int, dict[str, Any]] = {}
-        for sample, (order, starts) in zip(self._selected.samples, self._labels, strict=True):
+        by_item: dict[int, dict[str, Any]] = {}
+        for sample, (order, starts) in zip(self.selected.samples, self._labels, strict=True):
             for label in order[starts[at] : starts[at + 1]].tolist():
                 task, item = sample.tasks[sample.label_task[label]], int(sample.label_item[label])
                 key = AGAINST[sample.label_against[label]] if task == "support" else task
                 if key in ("passage", "others"):
                     key = f"{key} {place[int(sample.label_passage[label])]}"
                 name = self._label(task, float(sample.label_value[label]))
-                known = found.setdefault(item, {})
+                known = by_item.setdefault(item, {})
                 known[key] = name if known.get(key, name) == name else _DIFFERS
-        return found
+        return by_item
 
     def _label(self, task: str, value: float) -> str | None:
         return None if np.isnan(value) else self._names[task].get(value, _DIFFERS)
@@ -126,7 +142,7 @@ class SystemLabels:
         place: Mapping[int, int],
         positions: Mapping[str, int],
         values: Mapping[int, Mapping[str, Any]],
-    ) -> Shown:
+    ) -> PageData:
         labels = {} if row is None else dict(values.get(row, {}))
         tally = {}
         for key in ("cited", "context"):
@@ -136,8 +152,9 @@ class SystemLabels:
                 if labels[key] == _DIFFERS:
                     tally[key] = of_samples
         votes = self._votes.get(query, {}).get(name, [])
-        cites = [] if item is None else [self._cited(positions.get(each), place, each) for each in item.cites]
-        known: Shown = {
+        # The place of a cited passage, or the citation as it was written if there is no such passage.
+        cites = [] if item is None else [place.get(positions.get(cited, -1), cited) for cited in item.cites]
+        data: PageData = {
             "id": name,
             "text": None if item is None or item.type == "passage" else item.text,
             "doc": self._document(item) if item is not None and item.type == "passage" else None,
@@ -149,11 +166,7 @@ class SystemLabels:
             "tally": tally,
             "votes": self._shown_votes(votes, labels, positions, place, cites),
         }
-        return {key: value for key, value in known.items() if value or (key in ("id", "doc") and value is not None)}
-
-    def _cited(self, row: int | None, place: Mapping[int, int], written: str) -> int | str:
-        """The place of a cited passage, or the citation as it was written if there is no such passage."""
-        return written if row is None or row not in place else place[row]
+        return {key: value for key, value in data.items() if value or (key in ("id", "doc") and value is not None)}
 
     def _document(self, item: Item) -> int:
         return self._documents.add({"id": item.id, "content": item.text}, by_content=False)
@@ -180,7 +193,7 @@ class SystemLabels:
             of_key = votes.setdefault(key, {})
             # Labels against several sets of passages may have one key, of which some are not used.
             if columns.label[row] is not None or (author, sample) not in of_key:
-                at = self._selected.authors.index(author)
+                at = self.selected.authors.index(author)
                 of_key[author, sample] = [at, columns.label[row], columns.why[row], sample]
                 if columns.state[row] == "failed" and self.failures.has_call(row):
                     of_key[author, sample].append(1)
@@ -194,33 +207,46 @@ class SystemLabels:
         }
 
 
-def without_long_texts(shown: Shown, length: int) -> Shown:
-    """The items of an answer without reasons and replies, and with the beginnings of long texts."""
-    return {
-        of: [_shortened_item(item, length) for item in listed] if of in (*SETS, "failures") else listed
-        for of, listed in shown.items()
-    }
+class Failures:
+    """The failed labels of a system, by query, and the calls that they are from."""
 
+    def __init__(self, selected: Selected) -> None:
+        self._labels, self._authors = selected.records.labels, selected.authors
+        # A reply that was used again says nothing about the call that it is from.
+        self._calls = {call.key: call for call in selected.records.calls if call.state != "reused"}
+        self.rows: dict[str, list[int]] = {}
+        """the rows of the failed labels of each query"""
+        for row in selected.failed.tolist():
+            self.rows.setdefault(self._labels.query[row], []).append(row)
 
-def _shortened_item(item: Shown, length: int) -> Shown:
-    text = item.get("text")
-    kept = {key: value for key, value in item.items() if key not in ("votes", "reply")}
-    return {**kept, "text": f"{text[:length]}…"} if text is not None and len(text) > length else kept
+    @property
+    def prompts(self) -> list[str]:
+        """The prompts of the calls to the authors of the labels, by name and version."""
+        return sorted({call.prompt for call in self._calls.values() if call.prompt and call.model in self._authors})
 
+    def has_call(self, row: int) -> bool:
+        """Whether the call that should have given a label is known."""
+        return self._labels.call[row] in self._calls
 
-def unsupported(evidence: LabelEvidence) -> Ints:
-    """How many claims and sentences of each query nothing supports: no passage, or none that a sentence cites.
+    def of_query(self, query: str) -> list[PageData]:
+        """The calls about a query that failed: how many labels they should have given, the error and the reply."""
+        labels = self._labels
+        rows_by_call: dict[tuple[str | None, str, int], list[int]] = {}
+        for row in self.rows.get(query, ()):
+            if self.has_call(row) or labels.item[row] in LISTS:
+                rows_by_call.setdefault((labels.call[row], labels.by[row], labels.sample[row]), []).append(row)
+        calls = [self._call(*call, rows) for call, rows in rows_by_call.items()]
+        return [*calls[:_MOST_CALLS], *([{"more": len(calls) - _MOST_CALLS}] if len(calls) > _MOST_CALLS else [])]
 
-    Of several samples, one that says so is enough.
-    """
-    counts = np.zeros(len(evidence.queries), np.int64)
-    for name in ("claims", "sentences"):
-        derived = dict(_derived(evidence.selected.samples, name))
-        values = derived.get("cited", derived.get("context"))
-        if values is not None:
-            query = evidence.selected.samples[0].item_query
-            counts += np.bincount(query[(values == 0).any(axis=0)], minlength=len(counts))
-    return counts
+    def _call(self, key: str | None, by: str, sample: int, rows: list[int]) -> PageData:
+        call = self._calls.get(key or "")
+        data: PageData = {"labels": len(rows), "by": self._authors.index(by), "sample": sample}
+        error = self._labels.why[rows[0]]
+        if call is not None:
+            error = call.error or error
+            data |= {"prompt": call.prompt, "reply": call.reply_start, "length": call.reply_length}
+        data["error"] = error if error is None or len(error) <= _LONGEST_ERROR else f"{error[:_LONGEST_ERROR]}…"
+        return {name: value for name, value in data.items() if value is not None}
 
 
 def _derived(samples: Sequence[Verdicts], name: ItemSet) -> Iterator[tuple[str, Any]]:
@@ -246,9 +272,9 @@ def _labelled_against(sample: Verdicts, name: ItemSet) -> set[str]:
 
 def _by_position(verdicts: Verdicts, name: ItemSet, labels: Labels) -> Floats:
     """Values of a set of items, with a place for each item of any set."""
-    found = np.full(len(verdicts.item_query), np.nan)
-    found[verdicts.item_set == SETS.index(name)] = labels.value
-    return found
+    values = np.full(len(verdicts.item_query), np.nan)
+    values[verdicts.item_set == SETS.index(name)] = labels.value
+    return values
 
 
 def _implied_keys(of: str, key: str) -> tuple[str, ...]:
@@ -269,18 +295,12 @@ def _votes_by_query(evidence: LabelEvidence) -> dict[str, dict[str, list[int]]]:
     selected = evidence.selected
     columns, authors = selected.records.labels, set(selected.authors)
     systems = {None, *(item.system for item in selected.known_items)}
-    found: dict[str, dict[str, list[int]]] = {}
-    for row in _rows(selected.records, selected.unreplaced.tolist(), authors, systems):
-        found.setdefault(columns.query[row], {}).setdefault(columns.item[row], []).append(row)
-    return found
-
-
-def _rows(records: VerdictRecords, rows: Iterable[int], authors: set[str], systems: set[str | None]) -> Iterator[int]:
-    yield from rows
-    columns = records.labels
-    for row, state in enumerate(columns.state):
-        if state == "nothing_to_judge" and columns.by[row] in authors and columns.system[row] in systems:
-            yield row
+    nothing_to_judge = (row for row, state in enumerate(columns.state) if state == "nothing_to_judge")
+    counting = [row for row in nothing_to_judge if columns.by[row] in authors and columns.system[row] in systems]
+    votes: dict[str, dict[str, list[int]]] = {}
+    for row in (*selected.unreplaced.tolist(), *counting):
+        votes.setdefault(columns.query[row], {}).setdefault(columns.item[row], []).append(row)
+    return votes
 
 
 def _key(
@@ -303,8 +323,8 @@ def _key(
 
 def _aligned(labels: Mapping[str, Any], passages: int) -> list[str | None]:
     """The labels against each passage; empty if there are none."""
-    found = [labels.get(f"passage {at}") for at in range(passages)]
-    return found if any(label is not None for label in found) else []
+    aligned = [labels.get(f"passage {at}") for at in range(passages)]
+    return aligned if any(label is not None for label in aligned) else []
 
 
 def _name(item: Item | None, of: str) -> str:

@@ -10,17 +10,17 @@ import numpy as np
 
 from karat.analysis.diff import QueryDiff, diff
 from karat.measures import meanings
-from karat.report.numbers import number
 from karat.report.rankings import Lists
-from karat.report.subject import ReportSubject
+from karat.report.subject import ReportSubject, number
 from karat.scores.combining import differences
 
 _MOST_IN_PAIRS = 4
 MOST_MOVES = 6_000
 """queries whose moves are computed, over all pairs of systems and measures"""
 
-
-Moves = dict[str, dict[str, dict[int, list[list[Any]]]]]
+QueryMoves = dict[int, list[list[Any]]]
+"""the moves of each query, by its place: the judged document, both ranks, and the contribution"""
+Moves = dict[str, dict[str, QueryMoves]]
 
 
 def moves(subject: ReportSubject, lists: Lists | None) -> tuple[Moves, list[str]]:
@@ -33,49 +33,58 @@ def moves(subject: ReportSubject, lists: Lists | None) -> tuple[Moves, list[str]
         return {}, []
     names = subject.names
     pairs = _pairs(subject)
-    listed = set(lists.listed)
-    found: Moves = {}
-    left_out = 0
+    by_pair: Moves = {}
+    used = left_out = 0
     wanted = [(measure, pair) for measure in subject.measures for pair in pairs]
     for at, (measure, (one, other)) in enumerate(wanted):
         # What earlier pairs did not need is left for later ones.
-        used = sum(len(queries) for of_pair in found.values() for queries in of_pair.values())
-        most = (MOST_MOVES - used) // (len(wanted) - at)
-        before, after = subject.systems[names[one]], subject.systems[names[other]]
-        if before.queries != after.queries or measure not in before.values or measure not in after.values:
-            continue
-        compared = diff(before, after, measure, None, (names[one], names[other]))
-        if compared.limitation is not None or meanings(measure)[0].definition.takes == "answers":
-            continue
-        changes = np.nan_to_num(differences(after.values[measure], before.values[measure]))
-        largest = np.argsort(-np.abs(changes), kind="stable")[: max(most, 0)]
-        left_out += max(0, int((changes != 0).sum()) - len(largest))
-        shown = [row for row in largest.tolist() if changes[row] and subject.places[before.queries[row]] in listed]
-        of_measure: dict[int, list[list[Any]]] = {}
-        for query_diff in compared.query_diffs(shown):
-            place = subject.places[query_diff.query]
-            golds = {} if (of_query := lists.golds[place]) is None else of_query.places
-            moved: list[list[Any]] = [
-                [golds[move.gold], move.before, move.after, number(move.contribution)]
-                for move in query_diff.moves
-                if move.gold in golds
-            ]
-            if moved := moved + _rest(query_diff, golds):
-                of_measure[place] = moved
-        if of_measure:
-            found.setdefault(f"{one}>{other}", {})[measure] = of_measure
+        most = max((MOST_MOVES - used) // (len(wanted) - at), 0)
+        by_query, skipped = _moves_of_pair(subject, lists, measure, (names[one], names[other]), most)
+        used += len(by_query)
+        left_out += skipped
+        if by_query:
+            by_pair.setdefault(f"{one}>{other}", {})[measure] = by_query
     cut = []
     if left_out:
         cut.append(
             "What documents contributed to a difference is shown for the queries that changed most;"
             " `karat diff --query QUERY` shows it for any query."
         )
-    if found and len(names) > _MOST_IN_PAIRS:
+    if by_pair and len(names) > _MOST_IN_PAIRS:
         cut.append(
             f"What documents contributed to a difference is shown for differences from {names[pairs[0][0]]};"
             " `karat diff` shows it for any two systems."
         )
-    return found, cut
+    return by_pair, cut
+
+
+def _moves_of_pair(
+    subject: ReportSubject, lists: Lists, measure: str, pair: tuple[str, str], most: int
+) -> tuple[QueryMoves, int]:
+    """The moves of the queries that changed most between two systems, and how many queries are left out."""
+    before, after = (subject.systems[name] for name in pair)
+    if before.queries != after.queries or measure not in before.values or measure not in after.values:
+        return {}, 0
+    compared = diff(before, after, measure, None, pair)
+    if compared.limitation is not None or meanings(measure)[0].definition.takes == "answers":
+        return {}, 0
+    changes = np.nan_to_num(differences(after.values[measure], before.values[measure]))
+    largest = np.argsort(-np.abs(changes), kind="stable")[:most]
+    listed = set(lists.listed)
+    shown = [row for row in largest.tolist() if changes[row] and subject.places[before.queries[row]] in listed]
+    by_query: QueryMoves = {}
+    for query_diff in compared.query_diffs(shown):
+        place = subject.places[query_diff.query]
+        judged = lists.golds[place]
+        golds = {} if judged is None else judged.places
+        moved: list[list[Any]] = [
+            [golds[move.gold], move.before, move.after, number(move.contribution)]
+            for move in query_diff.moves
+            if move.gold in golds
+        ]
+        if moved := moved + _rest(query_diff, golds):
+            by_query[place] = moved
+    return by_query, max(0, int((changes != 0).sum()) - len(largest))
 
 
 def _rest(query_diff: QueryDiff, golds: Mapping[str, int]) -> list[list[Any]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
@@ -14,11 +15,9 @@ from typing import Any
 from karat import __version__
 from karat.grounding.verdict_file.calls import Call, count_calls
 from karat.report.subject import ReportSubject
-from karat.scores.fingerprint import Fingerprint
 from karat.stats import SEED
 
 _PACKAGES = ("numpy", "pyarrow", "rapidfuzz", "sentence-transformers", "altair", "vl-convert-python", "jinja2")
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Provenance:
             "created": created,
             "karat": __version__,
             "python": platform.python_version(),
-            "packages": dict(_versions(_PACKAGES)),
+            "packages": _versions(),
             "files": [_file(name) for name in dict.fromkeys(self.files or _run_files(subject))],
             "calls": [asdict(each) for each in count_calls(_calls(subject))],
             "options": {**_evaluation_options(subject), **_method_options(subject), **self.options},
@@ -55,50 +54,44 @@ def _run_files(subject: ReportSubject) -> list[str]:
 
 def _calls(subject: ReportSubject) -> list[Call]:
     """The calls to models in verdict files; those of a file that several systems were read from count once."""
-    found: list[Sequence[Call]] = []
+    files: list[Sequence[Call]] = []
     for scores in subject.systems.values():
-        of_answers = () if scores.verdicts is None else scores.verdicts.selected.records.calls
+        answers = () if scores.verdicts is None else scores.verdicts.selected.records.calls
         grades = None if scores.evidence is None else scores.evidence.truth.labels
-        for calls in (of_answers, () if grades is None else grades.calls):
-            if calls not in found:
-                found.append(calls)
-    return [call for calls in found for call in calls]
+        for calls in (answers, () if grades is None else grades.calls):
+            if calls not in files:
+                files.append(calls)
+    return [call for calls in files for call in calls]
 
 
-def _versions(packages: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for package in packages:
-        try:
-            yield package, metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
+def _versions() -> dict[str, str]:
+    """The versions of the packages that are installed."""
+    versions = {}
+    for package in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions
 
 
 def _file(name: str) -> dict[str, Any]:
     """The size and the hash of a file; both are None for what cannot be read again, such as a pipe or a folder."""
-    size = digest = None
-    try:
+    with suppress(OSError):
         if os.path.isfile(name):
-            found = hashlib.sha256()
-            size = 0
             with open(name, "rb") as file:
-                while block := file.read(_BLOCK):
-                    size += len(block)
-                    found.update(block)
-            digest = found.hexdigest()
-    except OSError:
-        size = digest = None
-    return {"name": name, "bytes": size, "sha256": digest}
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                return {"name": name, "bytes": file.tell(), "sha256": digest}
+    return {"name": name, "bytes": None, "sha256": None}
 
 
 def _evaluation_options(subject: ReportSubject) -> dict[str, Any]:
     """The match and the options of the evaluation, if all systems have the same."""
-    prints: list[Fingerprint] = [each.fingerprint for each in subject.systems.values() if each.fingerprint is not None]
-    found: dict[str, Any] = {}
+    prints = [scores.fingerprint for scores in subject.systems.values() if scores.fingerprint is not None]
+    common: dict[str, Any] = {}
     for option in ("match", *dict.fromkeys(name for each in prints for name in each.options)):
         values = {each.match if option == "match" else each.options.get(option) for each in prints}
         if len(values) == 1 and (value := values.pop()) is not None:
-            found[option] = value
-    return found
+            common[option] = value
+    return common
 
 
 def _method_options(subject: ReportSubject) -> dict[str, Any]:

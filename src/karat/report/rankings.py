@@ -1,4 +1,4 @@
-"""The ranked lists of a report: the first documents of each system for each query, and the judged documents."""
+"""The documents of a report, each once: the first ones of each system for each query, and the judged ones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,75 @@ from typing import Any
 from karat.analysis.evidence import Evidence
 from karat.analysis.other_measures import relevance_threshold
 from karat.analysis.rankings import Ranking, read_rankings
+from karat.analysis.texts import id_and_text
+from karat.documents.fields import DocumentLike, document_field
 from karat.matching.location import Locator, locator
 from karat.matching.matchers import FunctionMatcher, Matcher
-from karat.report.documents import Documents
-from karat.report.numbers import number
-from karat.report.subject import ReportSubject
+from karat.reading.texts.texts import Text
+from karat.report.subject import ReportSubject, number
 
 RANKS = 20
 """the documents of a list that are shown"""
 _MOST_LISTS = 25_000
 # Relevant documents: of a query, and of all queries.
 _MOST_GOLDS, _ALL_GOLDS, _LEAST_GOLDS = 200, 400_000, 10
+
+
+@dataclass
+class Documents:
+    """Documents by index. Two documents are the same if they have the same id and the same text."""
+
+    ids: list[str | None] = field(default_factory=list)
+    texts: list[str | None] = field(default_factory=list)
+    titles: list[str | None] = field(default_factory=list)
+    _places: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
+    _places_of_texts: dict[bool, dict[str, int]] = field(default_factory=lambda: {False: {}, True: {}})
+    """the indices of documents that are only a text, which are most: by whether it is their content"""
+
+    def add(self, document: DocumentLike, by_content: bool) -> int:
+        """The index of a document; a text alone is its content if documents are matched by content, else its id."""
+        if type(document) is not str:
+            return self._place(document, id_and_text(document))
+        known = self._places_of_texts[by_content]
+        place = known.get(document)
+        if place is None:
+            place = known[document] = self._place(document, (None, document) if by_content else (document, None))
+        return place
+
+    def _place(self, document: DocumentLike, identity: tuple[str | None, str | None]) -> int:
+        place = self._places.setdefault(identity, len(self.ids))
+        if place == len(self.ids):
+            self.ids.append(identity[0])
+            self.texts.append(identity[1])
+            self.titles.append(_title(document))
+        return place
+
+    def without_text(self) -> list[str]:
+        """The ids of the documents whose text is not known."""
+        return [name for name, text in zip(self.ids, self.texts, strict=True) if text is None and name is not None]
+
+    def add_texts(self, texts: Mapping[str, Text]) -> None:
+        """Add texts, and titles, that were found by id."""
+        for place, (name, known) in enumerate(zip(self.ids, self.texts, strict=True)):
+            if known is None and name is not None and (text := texts.get(name)):
+                self.texts[place] = text.text
+                self.titles[place] = text.title or None
+
+    def drop_texts(self, kept: Collection[int]) -> int:
+        """Drop the texts and titles of all documents but some; return the number of texts that were dropped."""
+        dropped = 0
+        for place, text in enumerate(self.texts):
+            if place not in kept:
+                dropped += text is not None
+                self.texts[place] = self.titles[place] = None
+        return dropped
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.ids,
+            "title": self.titles if any(self.titles) else None,
+            "text": self.texts if any(text is not None for text in self.texts) else None,
+        }
 
 
 @dataclass
@@ -80,27 +138,27 @@ def read_lists(subject: ReportSubject, documents: Documents) -> Lists | None:
     most = max(1, _MOST_LISTS // len(evidence))
     listed = subject.by_change[:most].tolist()
     most_golds = min(_MOST_GOLDS, max(_LEAST_GOLDS, _ALL_GOLDS // max(1, len(listed))))
-    found = Lists([], [None] * len(subject.queries), listed, most_golds)
+    lists = Lists([], [None] * len(subject.queries), listed, most_golds)
     rankings: dict[str, dict[str, Ranking]] = {}
     least = {name: relevance_threshold(subject.systems[name]) for name in evidence}
-    for name, of_system in evidence.items():
-        queries = [query for place in listed if (query := subject.queries[place]) in of_system.truth.positions]
-        rankings[name] = read_rankings(of_system, queries, RANKS)
+    for name, system_evidence in evidence.items():
+        queries = [query for place in listed if (query := subject.queries[place]) in system_evidence.truth.positions]
+        rankings[name] = read_rankings(system_evidence, queries, RANKS)
     for place in listed:
         query = subject.queries[place]
-        of_query = {name: of[query] for name, of in rankings.items() if query in of}
-        found.golds[place] = _golds(query, evidence, of_query, least, documents, most_golds)
+        by_system = {name: by_query[query] for name, by_query in rankings.items() if query in by_query}
+        lists.golds[place] = _golds(query, evidence, by_system, least, documents, most_golds)
     for name in subject.names:
         row: list[dict[str, Any] | None] = [None] * len(subject.queries)
         locate = locator(evidence[name].match) if name in evidence else None
         by_content = name in evidence and matches_content(evidence[name].match)
         for query, ranking in rankings.get(name, {}).items():
             place = subject.places[query]
-            golds = found.golds[place]
+            golds = lists.golds[place]
             if golds is not None:
                 row[place] = _list(evidence[name], ranking, golds, documents, by_content, locate)
-        found.lists.append(row)
-    return found
+        lists.lists.append(row)
+    return lists
 
 
 def matches_content(match: Matcher) -> bool:
@@ -117,7 +175,7 @@ def _golds(
     most: int,
 ) -> QueryGolds:
     """The relevant documents of a query, best first, then the others that are in a list."""
-    found: dict[str, tuple[int, float, bool]] = {}
+    shown: dict[str, tuple[int, float, bool]] = {}
     left_out = 0
     for name, ranking in rankings.items():
         truth = evidence[name].truth
@@ -133,12 +191,12 @@ def _golds(
         by_content = matches_content(evidence[name].match)
         for row in dict.fromkeys([*relevant[:most], *(row for row in best_first if row in hits)]):
             key = truth.docs[rows.start + row]
-            if key not in found:
+            if key not in shown:
                 document = documents.add(originals[row], by_content)
-                found[key] = (document, grades[row], is_relevant[row])
+                shown[key] = (document, grades[row], is_relevant[row])
         left_out = max(left_out, len(relevant) - most)
     golds = QueryGolds(left_out=left_out)
-    for key, gold in sorted(found.items(), key=lambda item: not item[1][2]):
+    for key, gold in sorted(shown.items(), key=lambda item: not item[1][2]):
         golds.add(key, *gold)
     return golds
 
@@ -169,3 +227,12 @@ def _list(
         else:
             below.append([hit.rank, gold])
     return {"docs": first, "total": ranking.retrieved, "hits": hits, "below": below}
+
+
+def _title(document: DocumentLike) -> str | None:
+    if isinstance(document, str):
+        return None
+    meta = document_field(document, "meta")
+    title = document.get("title") if isinstance(document, Mapping) else getattr(document, "title", None)
+    title = title or (meta.get("title") if isinstance(meta, Mapping) else None)
+    return title if isinstance(title, str) else None

@@ -1,4 +1,4 @@
-"""The page as text: content rendered into one HTML file that loads nothing and runs nothing but its own scripts."""
+"""The page: content rendered into one HTML file that loads nothing and runs nothing but its own scripts."""
 
 from __future__ import annotations
 
@@ -6,18 +6,31 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from karat.comparison.sentences import p_text
 from karat.comparison.tables import letter
-from karat.errors import KaratError, plural, printable, size_text
+from karat.errors import KaratError, enumeration, plural, printable, size_text
+from karat.errors.arguments import check_text
 from karat.errors.installing import pip_install
-from karat.report.chart_library import chart_library
+from karat.output.files import check_writable, write_chunks, write_text
+from karat.report.content import report_content
+from karat.report.provenance import Provenance
+from karat.report.subject import Reported
 from karat.scores.summary import cell_text, nonzero_text
 
+_PACKAGES = {"jinja2": "jinja2", "vl_convert": "vl-convert-python"}
+"""what a report needs: modules, and the packages that they are from"""
 _PAGE = Path(__file__).parent / "page"
 # In reading order; together they are one script.
 _SCRIPTS = (
@@ -26,6 +39,36 @@ _SCRIPTS = (
 )  # fmt: skip
 _COMPRESS_ABOVE = 300_000  # bytes of JSON
 _LEVEL = 6  # the highest level takes more than twice as long, and saves less than 2%
+_CHARTS = "window.vegaEmbed = vegaEmbed;"
+"""what the page needs of Vega, Vega-Lite and Vega-Embed"""
+
+
+def write_report(
+    reported: Reported,
+    path: str | os.PathLike[str],
+    *,
+    queries: Any = None,
+    corpus: Any = None,
+    by: Mapping[str, Any] = MappingProxyType({}),
+    title: str = "",
+    provenance: Provenance | None = None,
+) -> Path:
+    """Write a report: `report_content` documents the arguments. What prevents it is an error before any work."""
+    check_report(path)
+    check_text("title", title)
+    content = report_content(reported, queries=queries, corpus=corpus, by=by, title=title, provenance=provenance)
+    write_text(render_page(content), path)
+    return Path(path)
+
+
+def check_report(path: str | os.PathLike[str]) -> None:
+    """Raise the error that writing a report would raise, as far as it can be known before any work."""
+    missing = [package for module, package in _PACKAGES.items() if find_spec(module) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        what = f"a report needs {enumeration(missing, 'and')}, which {verb} not installed"
+        raise KaratError(what, hint=f"Run {pip_install('report')}.")
+    check_writable(path)
 
 
 def render_page(content: Mapping[str, Any]) -> str:
@@ -58,10 +101,8 @@ def render_page(content: Mapping[str, Any]) -> str:
 
 
 def _environment() -> Any:
-    try:
-        import jinja2
-    except ImportError:
-        raise KaratError("a report needs jinja2", hint=pip_install("report")) from None
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_PAGE),
         autoescape=True,
@@ -96,8 +137,8 @@ def _hash(text: str) -> str:
 
 def _reference(content: Mapping[str, Any]) -> int | None:
     """The system that differences are shown from; None if there are none."""
-    found = (cell.get("against") for row in content["table"]["rows"] for cell in row)
-    return next((against for against in found if against is not None), None)
+    references = (cell.get("against") for row in content["table"]["rows"] for cell in row)
+    return next((system for system in references if system is not None), None)
 
 
 def _letters(content: Mapping[str, Any]) -> list[str]:
@@ -196,3 +237,48 @@ def _sentence(finding: str, content: Mapping[str, Any]) -> str:
     word = finding.split(maxsplit=1)[0] if finding.strip() else ""
     is_name = word in (*content["systems"], *content["queries"]["id"])
     return finding if is_name or not word.isalpha() else finding[0].upper() + finding[1:]
+
+
+@cache
+def chart_library() -> str:
+    """The JavaScript that draws charts. vl-convert bundles it, which takes seconds, so it is kept in a cache folder."""
+    import vl_convert
+
+    folder = _cache_folder()
+    name = f"vega-{version(_PACKAGES['vl_convert'])}-{hashlib.sha256(_CHARTS.encode()).hexdigest()[:16]}.js"
+    cached = None if folder is None else _read_library(folder / name)
+    if cached is not None:
+        return cached
+    library = str(vl_convert.javascript_bundle(_CHARTS))
+    if folder is not None:
+        _write_library(folder / name, library)
+    return library
+
+
+def _cache_folder() -> Path | None:
+    """Where files that can be made again are kept; None if this user has no such folder."""
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(folder):  # the specification says that other values are ignored
+        return Path(folder) / "karat"
+    with suppress(RuntimeError):  # there is no home folder
+        of_user = Path.home() / {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
+        return of_user / "karat"
+    return None
+
+
+def _read_library(path: Path) -> str | None:
+    """A library that was written before; None if there is none, or if it is damaged."""
+    with suppress(OSError):
+        digest, _, library = path.read_bytes().partition(b"\n")
+        if digest == hashlib.sha256(library).hexdigest().encode():
+            return library.decode()
+    return None
+
+
+def _write_library(path: Path, library: str) -> None:
+    """Write the digest of a library and the library, if that is possible: a report does not need the cache."""
+    content = library.encode()
+    digest = hashlib.sha256(content).hexdigest().encode()
+    with suppress(OSError, KaratError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_chunks(path, [digest, b"\n", content])

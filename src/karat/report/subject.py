@@ -1,8 +1,12 @@
-"""What a report is about: the scores of its systems, side by side, and their comparison if there is one."""
+"""What a report is about: the scores of its systems, side by side, and their comparison if there is one.
+
+Also numbers as a report embeds them: null for NaN, and texts for infinite ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,6 +29,8 @@ _DEFAULT_CUTOFF = 10
 _UNNAMED = "The system"
 LONG_NAME = 100
 """characters of a name; longer ones are shortened"""
+
+Number = int | float | str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +85,8 @@ class ReportSubject:
     @cached_property
     def baseline(self) -> int | None:
         """The system that the others were compared with; None if all pairs were compared, or none."""
-        given = None if self.comparison is None else self.comparison.baseline
-        return None if given is None else self.names.index(given)
+        name = None if self.comparison is None else self.comparison.baseline
+        return None if name is None else self.names.index(name)
 
     @property
     def reference(self) -> int | None:
@@ -212,3 +218,21 @@ def _with_names(text: str, names: Mapping[str, str]) -> str:
     for name, shown in names.items():
         text = text.replace(name, shown)
     return text
+
+
+def number(value: float | None) -> Number:
+    """A number to its last digit, so that the page rounds it as tables do; None for NaN.
+
+    >>> number(0.1), number(2.0), number(float("nan")), number(float("-inf"))
+    (0.1, 2, None, '-inf')
+    """
+    if value is None or math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return int(value) if value.is_integer() and abs(value) < 2**53 else float(value)
+
+
+def numbers(values: Floats | Iterable[float | None]) -> list[Number]:
+    """Numbers, each as `number` has it."""
+    return [number(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]

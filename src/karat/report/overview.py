@@ -1,21 +1,34 @@
-"""The answer of a report: which system is best and whether that is certain, and what limits the certainty."""
+"""The overview of a report: which system is best and how certain that is, in sentences and as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
 from karat.comparison import Comparison, ComparisonRow
 from karat.comparison.power import POWER, Power
-from karat.comparison.sentences import difference_text, p_text, queries_needed_text, result_text
+from karat.comparison.sentences import (
+    correction_text,
+    difference_text,
+    p_text,
+    queries_needed_text,
+    result_text,
+    without_rounding,
+)
+from karat.comparison.tables import beaten_systems, intervals_text, method_text
 from karat.errors import enumeration, plural, printable
-from karat.report.subject import ReportSubject
+from karat.report.subject import Number, ReportSubject, number, numbers
+from karat.scores import Scores
 from karat.scores.combining import combination, known_range
-from karat.scores.summary import cell_text, interval_text
+from karat.scores.summary import best_value, cell_text, interval_text
 
 _DIGITS = 3
 _MOST_NAMED = 5
+_MISSING = ("missing-queries", "missing-answers")
+"""the codes of findings about queries without results"""
 
 
 def answer(subject: ReportSubject, unjudged: Sequence[float | None] | None) -> list[str]:
@@ -110,20 +123,19 @@ def _uncertain(comparison: Comparison, row: ComparisonRow, best: str) -> str:
 def _equivalence(subject: ReportSubject) -> list[str]:
     """Which systems are equivalent: on the primary measure, or on each that has a margin of its own."""
     comparison = subject.comparison
-    given = None if comparison is None else comparison.method.equivalence
-    if comparison is None or given is None:
+    if comparison is None or comparison.method.equivalence is None:
         return []
     margins = {row.measure: row.margin for row in comparison.rows if row.margin is not None}
-    found = []
+    if isinstance(comparison.method.equivalence, float):
+        margins = {measure: margin for measure, margin in margins.items() if measure == subject.primary}
+    sentences = []
     for measure, margin in margins.items():
-        if isinstance(given, float) and measure != subject.primary:
-            continue
         rows = [row for row in comparison.rows if row.measure == measure and row.baseline is not None]
         pairs = [f"{row.system} and {row.baseline}" for row in rows if comparison.equivalent(row)]
         named = f": {'; '.join(pairs)}" if 0 < len(pairs) <= _MOST_NAMED else ""
         of_pairs = f"{len(pairs)} of {plural(len(rows), 'pair')} of systems"
-        found.append(f"Shown to be equivalent on {measure}, within ±{margin:g}: {of_pairs}{named}.")
-    return found
+        sentences.append(f"Shown to be equivalent on {measure}, within ±{margin:g}: {of_pairs}{named}.")
+    return sentences
 
 
 def _number_of_queries(subject: ReportSubject, best: Sequence[str]) -> str:
@@ -138,11 +150,11 @@ def _number_of_queries(subject: ReportSubject, best: Sequence[str]) -> str:
         if measure == subject.primary and best[0] in pair
     ]  # fmt: skip
     least = max(powers, key=lambda power: power.minimum_detectable_difference or 0.0, default=None)
-    found = _detectable(subject, least) if least is not None and least.nonzero else f"There are {_queries(subject)}."
+    text = _detectable(subject, least) if least is not None and least.nonzero else f"There are {_queries(subject)}."
     detect = subject.comparison.method.detect
     if detect is None or least is None:
-        return found
-    return f"{found} {queries_needed_text(detect, subject.primary, least)}."
+        return text
+    return f"{text} {queries_needed_text(detect, subject.primary, least)}."
 
 
 def _detectable(subject: ReportSubject, power: Power) -> str:
@@ -163,10 +175,7 @@ def _unjudged(subject: ReportSubject, shares: Sequence[float | None] | None) -> 
     largest = max(known, default=0.0)
     if not largest:
         return ""
-    smallest = min(known)
-    text = (
-        _percent(largest) if _percent(smallest) == _percent(largest) else f"{_percent(smallest)} to {_percent(largest)}"
-    )
+    text = " to ".join(dict.fromkeys(map(_percent, (min(known), largest))))
     return f"{text} of the documents in the top {subject.cutoff} are unjudged and count as not relevant."
 
 
@@ -213,3 +222,109 @@ def _listed(names: Sequence[str]) -> str:
 
 def _other(row: ComparisonRow, name: str) -> str:
     return row.baseline or "" if row.system == name else row.system
+
+
+def table(subject: ReportSubject, unjudged: list[float | None] | None) -> dict[str, Any]:
+    """The means with their intervals, which of them are best, and what the comparison found.
+
+    That is the difference of each system from the baseline, or from the first of two systems. If all pairs of more
+    systems were compared, it is the systems that each of them is significantly better than.
+    """
+    comparison = subject.comparison
+    method = None if comparison is None else comparison.method
+    beaten = None if comparison is None or subject.reference is not None else beaten_systems(comparison)
+    cells = [_cells(subject, name, beaten) for name in subject.names]
+    for at, measure in enumerate(subject.measures):
+        values = {
+            name: scores.combined(measure) if measure in scores.values else None
+            for name, scores in subject.systems.items()
+        }
+        best = best_value(values, measure, subject.systems)
+        for row, value in zip(cells, values.values(), strict=True):
+            row[at]["best"] = best is not None and value == best
+    powers = [] if comparison is None else list(comparison.powers.values())
+    test = correction = None
+    if method is not None:
+        test = method_text(method, powers, len(subject.measures))
+        correction = correction_text(method, max(power.comparisons for power in powers)) or None
+    return {
+        "rows": cells,
+        "level": subject.level,
+        "alpha": None if method is None else method.alpha,
+        "test": test,
+        "intervals": None if comparison is None else "; ".join(intervals_text([comparison])) or None,
+        "correction": correction,
+        "unjudged": None if unjudged is None else [number(share) for share in unjudged],
+        "unjudged_at": subject.cutoff,
+        "missing": [len(missing_queries(subject, name)) for name in subject.names],
+    }
+
+
+def missing_queries(subject: ReportSubject, name: str) -> set[str]:
+    """The queries that a system has no results for: neither documents nor an answer, as far as each is evaluated."""
+    lacking = set(subject.queries).difference(subject.systems[name].queries)
+    for finding in subject.systems[name].findings:
+        if finding.code in _MISSING:
+            lacking |= {query for query in finding.queries if query in subject.places}
+    return lacking
+
+
+def _cells(
+    subject: ReportSubject, name: str, beaten: Mapping[tuple[str, str], Sequence[str]] | None
+) -> list[dict[str, Any]]:
+    """The cells of a system, without the mark of the best."""
+    scores = subject.systems[name]
+    comparison = subject.comparison
+    cells: list[dict[str, Any]] = []
+    # A comparison has intervals already, which take long to compute.
+    alone = {} if comparison is not None else scores.intervals(subject.level)
+    for measure in subject.measures:
+        row = _row(subject, measure, name)
+        if row is not None:
+            low, high = row.low, row.high
+        else:
+            has_interval = measure in scores.values and len(scores.queries) - scores.nulls(measure) > 1
+            low, high = (alone.get(measure) if has_interval else None) or (None, None)
+        mean = scores.combined(measure) if measure in scores.values else None
+        against = row if row is not None and row.baseline is not None and beaten is None else None
+        cells.append(
+            {
+                "mean": number(mean),
+                "low": number(low),
+                "high": number(high),
+                "bounds": _label_bounds(scores, measure),
+                "best": False,
+                "difference": _difference(against),
+                "p": None if against is None else number(against.p_corrected),
+                "significant": None if against is None or comparison is None else comparison.significant(against),
+                "against": None if against is None else subject.reference,
+                "better_than": None
+                if beaten is None
+                else [subject.names.index(other) for other in beaten.get((measure, name), ())],
+            }
+        )
+    return cells
+
+
+def _label_bounds(scores: Scores, measure: str) -> list[Number] | None:
+    """The lowest and the highest mean that unknown labels allow; None if all labels are known."""
+    bounds = scores.label_bounds.get(measure)
+    return None if bounds is None or not bounds.unknown.any() else numbers(bounds.mean)
+
+
+def _difference(row: ComparisonRow | None) -> Number:
+    """A difference, as in the table of a comparison: 0 if it is not 0 by rounding alone."""
+    if row is None or row.difference is None:
+        return None
+    ends = [end for end in (row.difference_low, row.difference_high) if end is not None]
+    return number(without_rounding([row.difference, *ends])[0])
+
+
+def _row(subject: ReportSubject, measure: str, name: str) -> ComparisonRow | None:
+    """The row of a comparison with the difference of a system from another; the baseline has no difference."""
+    if subject.comparison is None:
+        return None
+    rows = subject.comparison.rows_by_names
+    earlier = takewhile(lambda other: other != name, subject.names)
+    others = [subject.comparison.baseline] if subject.comparison.baseline is not None else earlier
+    return next((rows[key] for other in (*others, None) if (key := (measure, name, other)) in rows), None)
