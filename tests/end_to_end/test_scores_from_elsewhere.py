@@ -166,6 +166,15 @@ def test_a_file_that_is_not_scores_is_not_read_as_scores(karat: Karat, tmp_path:
             assert "Saved scores are read by karat compare, diff, gate and report." in error
 
 
+@pytest.mark.parametrize("command", ["compare", "evaluate"])
+def test_a_corpus_is_documents_and_the_error_names_it(karat: Karat, tmp_path: Path, command: str) -> None:
+    """Beside a text, `_id` is the id of a document, not of a query."""
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "Gold", "text": "Gold is soft."}\n')
+    (tmp_path / "run.trec").write_text("q1 Q0 d1 1 1.5 tag\n")
+    message = refused(karat(command, "corpus.jsonl", "run.trec"))
+    assert "corpus.jsonl:1: no fields 'doc' and 'grade'; the fields are '_id', 'title', 'text'" in message
+
+
 # In Python
 
 

@@ -99,10 +99,15 @@ class _Facts:
         return bool(self.by_field["gold_answers"] or self.by_field["answer"])
 
     @cached_property
+    def record_query(self) -> str | None:
+        """The column of queries, if each record is about a query; beside a text, `_id` is the id of a document."""
+        query = find_column(self.sample.names, "record_query")
+        return None if query == "_id" and self.has_texts else query
+
+    @cached_property
     def has_documents(self) -> bool:
         """Whether there is a column of documents besides that of queries."""
-        query = find_column(self.sample.names, "record_query")
-        return any(is_spelling(name, "doc") for name in self.sample.names if name != query)
+        return any(is_spelling(name, "doc") for name in self.sample.names if name != self.record_query)
 
     @cached_property
     def has_verdicts(self) -> bool:
@@ -111,10 +116,9 @@ class _Facts:
     @cached_property
     def has_values(self) -> bool:
         """Whether records have a column of queries and one of numbers, but none of documents or lists."""
-        query = find_column(self.sample.names, "record_query")
-        others = [name for name in self.sample.names if name != query]
+        others = [name for name in self.sample.names if name != self.record_query]
         # A table of means has no queries; loading it as scores gives the better error.
-        if (query is None and not _MEANS & {*others}) or self.has_documents:
+        if (self.record_query is None and not _MEANS & {*others}) or self.has_documents:
             return False
         values = [record.get(name) for record in self.sample.records for name in others]
         if any(isinstance(value, list | dict) for value in values):
