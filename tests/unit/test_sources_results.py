@@ -332,7 +332,11 @@ def test_every_field_of_every_line_is_listed_in_order_and_long_lists_are_cut(wri
 
 def test_a_field_that_is_null_on_every_line_is_an_error(write: Write) -> None:
     error = error_of(write([{"query": 1, "truth": None, "retrieved": ["a"]}] * 1))
-    assert error.what == "the field 'truth' is null on every line"
+    assert error.what == "the field 'truth' is null on every line; the other fields are 'query', 'retrieved'"
+    error = error_of(write([{"query": 1, "truth": None, "retrieved": None}]))
+    assert error.what == "the fields 'truth' and 'retrieved' are null on every line; the other fields are 'query'"
+    error = error_of(write([{"query": 1, "truth": None}]))
+    assert error.what == "no field 'retrieved'; the fields are 'query', 'truth'"
 
 
 def test_objects_without_any_field_are_an_error(write: Write) -> None:

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text
-from karat.errors import KaratError, MessagePart, Parameter, Place, nearest, shown
+from karat.errors import KaratError, MessagePart, Parameter, Place, enumeration, nearest, shown
 from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
-from karat.reading.columns import ColumnRole, choose, missing_columns
+from karat.reading.columns import ColumnRole, choose, listed, missing_columns
 from karat.reading.columns.spellings import SPELLINGS, FieldRole, fitting_columns, is_spelling
 from karat.reading.records.records import (
     Record,
@@ -176,9 +176,16 @@ def missing_fields_error(
             hint += [Parameter("fields", {instead: renamed[field]}), "."]
     hint += [f" {_ELSEWHERE.get(missing[0], '')}"]
     wanted = [names[field] for field in missing]
-    if len(missing) == 1 and wanted[0] in texts:
-        return KaratError(f"the field {shown(wanted[0])} is null on every line", place=place, hint=hint)
-    return missing_columns(wanted, texts, place, "field", hint, names.values())
+    absent = [name for name in wanted if name not in texts]
+    if absent:
+        return missing_columns(absent, texts, place, "field", hint, names.values())
+    fields_are = (
+        f"field {shown(wanted[0])} is"
+        if len(wanted) == 1
+        else f"fields {enumeration([*map(shown, wanted)], 'and')} are"
+    )
+    others = listed([name for name in texts if name not in wanted])
+    return KaratError(f"the {fields_are} null on every line; the other fields are {others}", place=place, hint=hint)
 
 
 def _maps_queries_to_documents(record: Record) -> bool:

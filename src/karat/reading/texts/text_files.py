@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
 
 from karat.documents.ids import identifier
-from karat.errors import KaratError, Place, plural, shown
+from karat.errors import KaratError, Message, Parameter, Place, plural, shown
 from karat.reading.bytes.delimited_text import row_error
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.json_decoding import decode_json
@@ -61,9 +61,11 @@ def text_columns(
     ("corpus.csv: id is read from the column 'docno' and text from 'body'",)
     """
 
-    def hint(missing: Sequence[str]) -> str:
-        options = " ".join(f"--column {content}.{role}=NAME" for role in missing)
-        return f"If yours have other names, use {options} (in Python, rename them)."
+    def hint(missing: Sequence[str]) -> Message:
+        if given is None:  # as in Python, where no names can be given
+            return "If yours have other names, rename them."
+        columns = Parameter("columns", {f"{content}.{role}": "NAME" for role in missing})
+        return ["If yours have other names, use ", columns, "."]
 
     found = choose(
         names,
