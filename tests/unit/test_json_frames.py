@@ -71,7 +71,7 @@ def test_files_of_polars_and_the_index_in_csv_are_read(tmp_path: Path) -> None:
 
 def test_a_row_without_a_value_is_an_error_that_names_it() -> None:
     frame = {"query": {"0": "1", "1": "1"}, "doc": {"0": "7", "1": None}, "score": {"0": 1.0, "1": 2.0}}
-    with pytest.raises(KaratError, match=r"row 1: the id of the document is missing"):
+    with pytest.raises(KaratError, match=r"row 1, doc: the id of the document is missing"):
         evaluate(TRUTH, in_json(frame), "RR")
 
 

@@ -36,7 +36,7 @@ DECODED = PairRules("score", encoded=True)
 
 
 def checked(*rows: Row, rules: PairRules = SCORE) -> PairColumns:
-    return checked_pairs(rows, rules, lambda row: Place("the run", row=row))
+    return checked_pairs(rows, rules, lambda row, _: Place("the run", row=row))
 
 
 def error_of(row: Row, rules: PairRules = SCORE) -> KaratError:
@@ -110,13 +110,22 @@ def test_ids_that_are_numbers_are_known() -> None:
 
 @pytest.mark.parametrize(
     ("value", "number"),
-    [(1, 1.0), (0.5, 0.5), ("0.5", 0.5), (" -1e3 ", -1000.0), ("1e-400", 0.0), (True, 1.0), ("true", 1.0),
-     ("False", 0.0), (Decimal("0.5"), 0.5), (Fraction(1, 2), 0.5), (np.float16(0.5), 0.5), (np.int64(3), 3.0),
+    [(1, 1.0), (0.5, 0.5), ("0.5", 0.5), (" -1e3 ", -1000.0), ("1e-400", 0.0), (Decimal("0.5"), 0.5),
+     (Fraction(1, 2), 0.5), (np.float16(0.5), 0.5), (np.int64(3), 3.0),
      (2**64, 2.0**64)],
 )  # fmt: skip
 def test_a_grade_and_a_score_are_numbers_of_any_type_or_texts_that_contain_one(value: Any, number: float) -> None:
     for rules in (GRADE, SCORE, IN_JSON, DECODED):
         assert checked(("q", "d", value), rules=rules).numbers.tolist() == [number]
+
+
+@pytest.mark.parametrize(("value", "grade"), [(True, 1.0), (np.False_, 0.0), ("true", 1.0), (" False", 0.0)])
+def test_grades_may_be_true_or_false_but_scores_and_ranks_may_not(value: Any, grade: float) -> None:
+    assert checked(("q", "d", value), rules=GRADE).numbers.tolist() == [grade]
+    for rules in (SCORE, RANK, IN_JSON, DECODED):
+        error = error_of(("q", "d", value), rules)
+        assert error.what == f"{rules.number} {shown(value)} is not a number"
+        assert error.hint == "Only grades can be true or false."
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, np.float32("inf"), "inf", "-Infinity", Decimal("Infinity")])
@@ -132,7 +141,9 @@ def test_a_score_may_be_infinite_but_a_grade_and_a_score_in_json_may_not(value: 
 )
 def test_a_number_beyond_doubles_is_an_error_and_not_a_tie(value: Any) -> None:
     for rules in (GRADE, SCORE, RANK, IN_JSON):
-        assert error_of(("q", "d", value), rules).what.endswith("is too large")
+        error = error_of(("q", "d", value), rules)
+        assert error.what.endswith("is too large")
+        assert error.hint == "The largest number that can be read is about 1.8e308."
 
 
 @pytest.mark.parametrize(
@@ -210,7 +221,7 @@ def test_the_first_row_that_is_wrong_is_the_error_also_if_a_later_one_cannot_be_
 
     for second, what in (("x", "score 'x' is not a number"), ("1", "the row has 2 columns")):
         with pytest.raises(KaratError) as raised:
-            pair_checks.read_pairs(partial(rows, second), SCORE, lambda row: Place("the run", row=row))
+            pair_checks.read_pairs(partial(rows, second), SCORE, lambda row, _: Place("the run", row=row))
         assert raised.value.what == what
 
 
@@ -316,6 +327,7 @@ def test_the_same_pairs_are_the_same_in_all_sources(
 
 # A value in the place of a query, a document or a number, and the sources that cannot contain it.
 TEXT = ("run.trec", "run.csv")
+TEXT_OF_TRUE = dict.fromkeys(TEXT, "'true'")
 FAULTS: list[tuple[int, Any, tuple[str, ...]]] = [
     (0, "", ("run.trec",)),
     (1, "", ("run.trec",)),
@@ -355,7 +367,38 @@ def test_what_is_wrong_is_the_same_error_in_all_sources(
     assert len(set(found.values())) == 1, found
 
 
-@pytest.mark.parametrize("value", [True, 10**30, 7.0])
+def test_true_and_false_are_grades_but_not_scores_in_all_sources() -> None:
+    rows: list[Row] = [("q1", "d1", True), ("q1", "d2", False)]
+    assert {str(read(name, rows, "grade")) for name in SOURCES} == {str([("q1", "d1", 1.0), ("q1", "d2", 0.0)])}
+    scores = {name: read(name, rows, "score") for name in SOURCES}
+    assert scores == {name: f"score {TEXT_OF_TRUE.get(name, True)} is not a number" for name in SOURCES}
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_an_error_names_the_field_or_the_column(large: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if large:
+        monkeypatch.setattr(tables, "SMALL_FILE", -1)
+    truth = read_truth({"q": ["d"]})
+    places = {
+        "pairs.json": ", object 2",
+        "run.jsonl": ":2",
+        "run.parquet": ", column {}, row 1",
+        "a table": ", column {}, row 1",
+    }
+    for at, (field, value) in enumerate((("query", ""), ("doc", ""), ("score", "high"))):
+        query, doc, score = (value if column == at else usual for column, usual in enumerate(("q2", "d2", "2")))
+        for name, place in places.items():
+            source = SOURCES[name]([("q1", "d1", "1"), (query, doc, score)], "score")
+            if isinstance(source, bytes):
+                (tmp_path / name).write_bytes(source)
+                source = tmp_path / name
+            with pytest.raises(KaratError) as raised:
+                [make() for make in read_run(source, truth).batches()]
+            named = place.format(field) if "{}" in place else f"{place}, {field}"
+            assert str(raised.value.place) == f"{source if name != 'a table' else 'the run'}{named}"
+
+
+@pytest.mark.parametrize("value", [10**30, 7.0])
 def test_numbers_and_ids_of_other_types_are_the_same_in_all_sources_that_have_them(value: Any) -> None:
     rows = [("q1", "d1", value), ("q1", "d2", value)]
     without = ("run.parquet", "a table") if value == 10**30 else ()

@@ -169,13 +169,13 @@ def test_a_document_listed_twice_is_named_by_its_rows(suffix: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("query", ["q1", "q1", "q2", None], "row 3: the id of the query is missing"),
-        ("doc", ["a", "b", None, "c"], "row 2: the id of the document is missing"),
-        ("score", [1.0, 2.0, None, 1.0], "row 2: the score is missing"),
-        ("score", [1.0, 2.0, 3.0, float("nan")], "row 3: score nan is not a number"),
-        ("query", ["q1", "", "q2", "q2"], "row 1: the id of the query is empty"),
-        ("doc", [2.0, 1.5, 3.0, 4.0], "row 1: 1.5 is not an id"),
-        ("score", ["1", "2", "x", "4"], "row 2: score 'x' is not a number"),
+        ("query", ["q1", "q1", "q2", None], "column query, row 3: the id of the query is missing"),
+        ("doc", ["a", "b", None, "c"], "column doc, row 2: the id of the document is missing"),
+        ("score", [1.0, 2.0, None, 1.0], "column score, row 2: the score is missing"),
+        ("score", [1.0, 2.0, 3.0, float("nan")], "column score, row 3: score nan is not a number"),
+        ("query", ["q1", "", "q2", "q2"], "column query, row 1: the id of the query is empty"),
+        ("doc", [2.0, 1.5, 3.0, 4.0], "column doc, row 1: 1.5 is not an id"),
+        ("score", ["1", "2", "x", "4"], "column score, row 2: score 'x' is not a number"),
         ("score", [b"1", b"2", b"3", b"4"], "column score: type binary is not numeric"),
     ],
 )

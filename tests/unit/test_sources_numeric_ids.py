@@ -52,7 +52,7 @@ def test_decimal_ids_are_read_as_whole_numbers_if_they_are(tmp_path: Path) -> No
         assert f"{name}: ids in the column 'pid' are decimal numbers, read as whole numbers" in [
             finding.message for finding in found.findings
         ]
-    with pytest.raises(KaratError, match=r"the run, row 1: 7.5 is not an id"):
+    with pytest.raises(KaratError, match=r"the run, column pid, row 1: 7.5 is not an id"):
         karat.evaluate(TEXT_TRUTH, run.assign(pid=[7.0, 7.5]), "AP")
 
 
@@ -69,7 +69,7 @@ def test_a_rank_in_json_is_a_whole_number(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text(
         '{"query": "1", "doc": "7", "rank": 1}\n{"query": "1", "doc": "8", "rank": 1.5}\n'
     )
-    with pytest.raises(KaratError, match=r"run.jsonl:2: rank 1.5 is not a whole number from 0"):
+    with pytest.raises(KaratError, match=r"run.jsonl:2, rank: rank 1.5 is not a whole number from 0"):
         karat.evaluate(TEXT_TRUTH, str(tmp_path / "run.jsonl"), "AP")
 
 

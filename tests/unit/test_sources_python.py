@@ -403,7 +403,7 @@ def test_floats_that_are_not_whole_are_not_accepted_as_ids(kind: str, column: st
     frame = frames(RUN, "score")["pandas"].assign(**{column: [1.0, 2.5, 3.0]})
     error = error_of(TRUTH, {"pandas": frame, "polars": pl.DataFrame(frame), "pyarrow": pa.table(frame),
                              "duckdb": DUCKDB.from_arrow(pa.table(frame))}[kind])  # fmt: skip
-    assert str(error).startswith("the run, row 1: 2.5 is not an id. Ids are text or whole numbers")
+    assert str(error).startswith(f"the run, column {column}, row 1: 2.5 is not an id. Ids are text or whole numbers")
 
 
 @pytest.mark.parametrize("column", ["query", "doc", "score"])
@@ -419,7 +419,7 @@ def test_a_null_is_an_error_that_names_its_row(kind: str, column: str) -> None:
     }
     error = error_of(TRUTH, make[kind]())
     missing = {"query": "the id of the query", "doc": "the id of the document", "score": "the score"}[column]
-    assert str(error).startswith(f"the run, row 1: {missing} is missing")
+    assert str(error).startswith(f"the run, column {column}, row 1: {missing} is missing")
 
 
 def test_a_null_in_a_category_is_an_error() -> None:
@@ -453,7 +453,7 @@ def test_a_column_of_texts_that_contain_numbers_is_read() -> None:
     texts = frame.assign(score=frame["score"].map(str))
     assert karat.evaluate(TRUTH, texts, "RR").per_query == karat.evaluate(TRUTH, frame, "RR").per_query
     error = error_of(TRUTH, texts.assign(score=["1", "high", "2"]))
-    assert str(error).startswith("the run, row 1: score 'high' is not a number")
+    assert str(error).startswith("the run, column score, row 1: score 'high' is not a number")
 
 
 @pytest.mark.parametrize("score", [[[1], [2], [3]], [b"1", b"2", b"3"], pd.to_datetime([1, 2, 3])])

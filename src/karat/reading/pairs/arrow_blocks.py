@@ -147,11 +147,7 @@ def _block(file: ArrowFile, columns: ReadColumns, rules: PairRules, rows: _Rows)
         stretches = _stretches(query, places[0])
         docs, values = valid_ids(doc, places[1]), valid_numbers(number, rules, places[2])
         if stretches is None or docs is None or values is None:
-
-            def place(row: int) -> Place:
-                return Place(file.name, row=rows.first_row + row)
-
-            read = checked_columns(table, columns, rules, file.name, place)
+            read = checked_columns(table, columns, rules, file.name, rows.first_row)
             encoded = pc.run_end_encode(read.query)
             stretches, docs, values = (encoded.values, to_numpy(encoded.run_ends, np.int32)), read.doc, read.number
     return RowBlock(file, rows.first_row, *stretches, docs, values, rows.done)

@@ -6,7 +6,7 @@ whose documents are a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,7 @@ def valid_numbers(column: pa.ChunkedArray, rules: PairRules, place: Place | str)
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     if not (is_number or pa.types.is_boolean(kind) or _is_text(kind) or pa.types.is_null(kind)):
         raise KaratError(f"type {kind} is not numeric", place=place, hint="Convert the column to numbers.")
-    if column.null_count:
+    if column.null_count or (pa.types.is_boolean(kind) and rules.number != "grade"):
         return None
     try:
         values = _as_floats(_as_texts(column) if _is_text(kind) else column)
@@ -84,16 +84,17 @@ def valid_numbers(column: pa.ChunkedArray, rules: PairRules, place: Place | str)
     return ordered(values, rules) if is_usual else None
 
 
-def checked_columns(
-    table: pa.Table, columns: ReadColumns, rules: PairRules, name: str, place: Callable[[int], Place]
-) -> Columns:
-    """The pairs in the rows of a table, read one by one; the first row that is wrong is an error."""
+def checked_columns(table: pa.Table, columns: ReadColumns, rules: PairRules, name: str, first_row: int = 0) -> Columns:
+    """The pairs in the rows of a table, read one by one; an error names the first row that is wrong, and the column."""
     names = (columns.query, columns.doc, columns.number)
     values = [decoded(table[column], Place(name, column=column)) for column in names]
 
     def rows() -> Iterator[tuple[object, object, object]]:
         for start in range(0, len(table), _ROWS_AT_ONCE):
             yield from zip(*(column.slice(start, _ROWS_AT_ONCE).to_pylist() for column in values), strict=True)
+
+    def place(row: int, column: int) -> Place:
+        return Place(name, row=first_row + row, column=names[column])
 
     return columns_of(checked_pairs(rows(), rules, place))
 

@@ -119,7 +119,7 @@ def parse_rows(block: Block, layout: DelimitedLayout, number: Number, is_guarded
         for _, cells in rows_of(block, layout):
             yield cells[layout.query], cells[layout.doc], 1.0 if layout.number is None else cells[layout.number]
 
-    def place(row: int) -> Place:
+    def place(row: int, _column: int) -> Place:
         return block.place(next(islice(rows_of(block, layout), row, None)).line)
 
     pairs = read_pairs(rows, layout.rules(number), place)

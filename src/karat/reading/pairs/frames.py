@@ -68,7 +68,7 @@ class Frame:
         query, doc = (valid_ids(table[column], Place(name, column=column)) for column in (columns.query, columns.doc))
         values = valid_numbers(table[columns.number], rules, Place(name, column=columns.number))
         if query is None or doc is None or values is None:
-            query, doc, values = checked_columns(table, columns, rules, name, lambda row: Place(name, row=row))
+            query, doc, values = checked_columns(table, columns, rules, name)
         notes = (*columns.note(name), *id_notes(table.schema, columns, name))
         return cls.from_columns(name, query, doc, values, notes)
 
@@ -172,7 +172,7 @@ class _RowReader:
             pairs = None
         if pairs is None:  # reading the rows one by one finds out what is wrong, and where
             rows = (self._values(entry, at) for at, entry in enumerate(chunk, start))
-            pairs = checked_pairs(rows, self._rules, lambda row: Place(self.name, row=start + row))
+            pairs = checked_pairs(rows, self._rules, lambda row, _: Place(self.name, row=start + row))
         self._numeric.update(pairs.numeric)
         return pairs
 

@@ -224,8 +224,12 @@ class ObjectTable:
         rules = PairRules("rank" if names.by_rank else self.number, HINT[self.number], finite=True)
         pairs = valid_pairs(columns, rules)
         if pairs is None:
-            rows = self._rows(numbers, objects)
-            pairs = checked_pairs(rows, rules, lambda row: self._place(numbers[row]))
+            fields = names.query, names.doc, names.number
+            pairs = checked_pairs(
+                self._rows(numbers, objects),
+                rules,
+                lambda row, column: self._place(numbers[row]).inside(fields[column]),
+            )
         self._numeric.update(pairs.numeric)
         return pairs
 

@@ -21,7 +21,7 @@ from karat.errors import KaratError, MessagePart, Parameter, Place, plural, show
 from karat.errors.arguments import is_list_like, sorted_set
 from karat.reading.pairs.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
-from karat.reading.pairs.pair_checks import PairRules, checked_pairs, id_text, valid_ids
+from karat.reading.pairs.pair_checks import PairRules, checked_pairs, id_text, may_be_true_or_false, valid_ids
 
 _TRUTH_HINT = "Ground truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
 _RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
@@ -253,7 +253,9 @@ def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str
         offsets, numbers = _flat(docs)
     except Exception:  # a text, or an object whose methods may raise anything
         return _checked_pairs(by_query, rules, name)
-    if not np.isfinite(numbers).all():  # the definition finds out what may be infinite
+    scores = chain.from_iterable(of_query.values() for of_query in docs.values())
+    # The definition finds out what may be infinite, or true.
+    if not np.isfinite(numbers).all() or may_be_true_or_false(scores, numbers, rules):
         return _checked_pairs(by_query, rules, name)
     return _ReadPairs(docs, offsets, numbers, has_numeric_ids)
 
@@ -262,7 +264,7 @@ def _checked_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: 
     """The pairs in mappings, read one by one. The first one that is wrong is an error."""
     rows = [(query, doc, number) for query, docs in by_query.items() for doc, number in docs.items()]
 
-    def place(row: int) -> Place:
+    def place(row: int, _column: int) -> Place:
         query, doc, _ = rows[row]
         return Place(name, query=query, field=f"document {doc if isinstance(doc, str) and doc else shown(doc)}")
 

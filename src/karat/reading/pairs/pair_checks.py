@@ -26,7 +26,11 @@ LONGEST_ID = LONGEST_LINE  # bytes
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 _EVERY_PAIR = "Every pair needs the ids of a query and of a document."
 _DECIMAL_POINT = "Write numbers with a decimal point, and without separators of thousands: 1234.5."
+_TOO_LARGE = "The largest number that can be read is about 1.8e308."
 _NOT_RANKS: Message = ["If these are scores, use ", Parameter("run_columns", {"score": "NAME"}), "."]
+
+PlaceOf = Callable[[int, int], Place]
+"""the place of a value, for an error: by the position of its row, and of its column in it"""
 
 
 class PairRules(NamedTuple):
@@ -59,23 +63,26 @@ class PairColumns(NamedTuple):
     """the ids that are numbers, in any row"""
 
 
-def checked_pairs(rows: Iterable[tuple[Any, Any, Any]], rules: PairRules, place: Callable[[int], Place]) -> PairColumns:
+def checked_pairs(rows: Iterable[tuple[Any, Any, Any]], rules: PairRules, place: PlaceOf) -> PairColumns:
     """The pairs of rows with a query, a document and a number; the first row that is wrong is an error.
 
-    `place` names a row by its position.
+    `place` names a value by the position of its row and its column, which is 0, 1 or 2.
 
-    >>> checked_pairs([("q1", 7, "0.5")], PairRules("score"), lambda row: Place("the run", row=row))
+    >>> checked_pairs([("q1", 7, "0.5")], PairRules("score"), lambda row, _: Place("the run", row=row))
     PairColumns(queries=['q1'], docs=['7'], numbers=array([0.5]), numeric=frozenset({'document'}))
     """
     queries, docs, numbers = [], [], []
     numeric: set[IdKind] = set()
     for row, (query, doc, number) in enumerate(rows):
+        column = 0
         try:
             queries.append(id_text(query, "query", encoded=rules.encoded))
+            column = 1
             docs.append(id_text(doc, "document", encoded=rules.encoded))
+            column = 2
             numbers.append(_number(number, rules))
         except KaratError as error:
-            raise error.but(place=place(row)) from None
+            raise error.but(place=place(row, column)) from None
         if not isinstance(query, str):
             numeric.add("query")
         if not isinstance(doc, str):
@@ -95,9 +102,7 @@ def valid_pairs(columns: Sequence[Sequence[Any]], rules: PairRules) -> PairColum
     return PairColumns(of_queries, of_docs, ordered(values, rules), frozenset(numeric))
 
 
-def read_pairs(
-    rows: Callable[[], Iterable[tuple[Any, Any, Any]]], rules: PairRules, place: Callable[[int], Place]
-) -> PairColumns:
+def read_pairs(rows: Callable[[], Iterable[tuple[Any, Any, Any]]], rules: PairRules, place: PlaceOf) -> PairColumns:
     """The pairs of rows that are parsed one by one, which may be an error too: at once, or as `checked_pairs` does."""
     try:
         columns = [*zip(*rows(), strict=True)]
@@ -141,8 +146,17 @@ def valid_numbers(numbers: Sequence[Any], rules: PairRules) -> Floats | None:
             return None
         if "_" in joined or not joined.isascii():
             return None
+    if may_be_true_or_false(numbers, values, rules):
+        return None
     # Of a number that is infinite, the definition finds out whether it is too large.
     return values if np.isfinite(values).all() and are_valid(values, rules) else None
+
+
+def may_be_true_or_false(numbers: Iterable[Any], values: Floats, rules: PairRules) -> bool:
+    """Whether scores or ranks, whose floats are `values`, include true or false, which only grades can be."""
+    # Few scores are exactly 0 or 1, so that the types of all numbers are rarely needed.
+    has_0_or_1 = rules.number != "grade" and bool(((values == 0) | (values == 1)).any())
+    return has_0_or_1 and not {bool, np.bool_}.isdisjoint(map(type, numbers))
 
 
 def are_valid(numbers: Floats, rules: PairRules) -> bool:
@@ -205,11 +219,13 @@ def _number(value: Any, rules: PairRules) -> float:
     noun = rules.number
     if value is None or (isinstance(value, str) and not value.strip()):
         raise KaratError(f"the {noun} is missing", hint=rules.hint)
+    if noun != "grade" and _is_true_or_false(value):
+        raise KaratError(f"{noun} {shown(value)} is not a number", hint="Only grades can be true or false.")
     number = _as_float(value)
     if number is None or math.isnan(number):
         raise KaratError(f"{noun} {shown(value)} is not a number", hint=_hint_on_number(value, rules))
     if math.isinf(number) and _is_finite(value, number):
-        raise KaratError(f"{noun} {shown(value)} is too large", hint=rules.hint)
+        raise KaratError(f"{noun} {shown(value)} is too large", hint=_TOO_LARGE)
     if noun == "rank" and not (number >= 0 and is_whole(number)):
         raise KaratError(f"rank {shown(value)} is not a whole number from 0", hint=_NOT_RANKS)
     if math.isinf(number) and (noun == "grade" or rules.finite):
@@ -227,6 +243,10 @@ def _as_float(value: Any) -> float | None:
         return math.inf
     except Exception:  # the methods of an object may raise anything
         return None
+
+
+def _is_true_or_false(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_) or (isinstance(value, str) and value.strip().lower() in _TRUTH_VALUES)
 
 
 def _is_finite(value: Any, number: float) -> bool:

@@ -147,7 +147,7 @@ def parse_lines(block: Block, layout: Layout) -> PairColumns:
             except UnicodeDecodeError:
                 yield _text(tokens[0]), _text(tokens[2]), _text(tokens[at])
 
-    def place(row: int) -> Place:
+    def place(row: int, _column: int) -> Place:
         number, _ = next(islice(_data_lines(block, layout), row, None))
         return block.place(number)
 
