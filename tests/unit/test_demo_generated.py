@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from karat.cli import demo_data as demo
-from karat.grounding.responses.items import items_of
+from karat.grounding.responses.responses import items_of
 from karat.grounding.responses.results import read_responses
 from karat.grounding.verdict_file.records import read_item, text_digest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from karat.grounding.labels.recipes import RECIPES, asked, task_of
-from karat.grounding.responses.items import items_of
+from karat.grounding.responses.responses import items_of
 from karat.grounding.responses.results import read_responses
 from karat.grounding.verdict_file.records import Item
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError
-from karat.grounding.responses.items import items_of
-from karat.grounding.responses.responses import Passage, Response, Sentence
+from karat.grounding.responses.responses import Passage, Response, Sentence, items_of
 from karat.grounding.responses.results import read_labelled_results, read_responses
 from karat.grounding.verdict_file.records import read_item
 

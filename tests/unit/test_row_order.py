@@ -9,7 +9,7 @@ import pytest
 
 import karat
 from karat import KaratError
-from karat.grounding.verdict_file.row_order import check_order_does_not_matter
+from karat.grounding.labels.counting import check_order_does_not_matter
 from tests.random_verdicts import labelled_by_several
 
 LABEL = {"query": "q", "item": "c1", "type": "claim", "task": "support", "against": "context", "label": "full"}

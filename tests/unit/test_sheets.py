@@ -17,7 +17,7 @@ from karat import evaluate_verdicts
 from karat.cli import demo_data as demo
 from karat.errors import KaratError
 from karat.grounding.labels.recipes import RECIPES, asked
-from karat.grounding.responses.items import items_of
+from karat.grounding.responses.responses import items_of
 from karat.grounding.responses.results import read_responses
 from karat.grounding.sheets.filled_sheets import FilledSheet, SheetError, read_filled_sheet
 from karat.grounding.sheets.sheets import COLUMNS, Sheet, record_digest, sheet_of, write_sheet

@@ -11,9 +11,8 @@ import karat
 from karat.data.judged import Floats
 from karat.data.verdicts import AGAINST, SETS, Labels, Relation, Verdicts, both, either
 from karat.errors import KaratError, Place
-from karat.grounding.verdict_file.calls import Call, read_call
 from karat.grounding.verdict_file.reading import read_verdict_records
-from karat.grounding.verdict_file.records import Item, kind_of, read_item, text_digest
+from karat.grounding.verdict_file.records import Call, Item, kind_of, read_call, read_item, text_digest
 from karat.grounding.verdict_file.tasks import BUILT_IN, read_task
 
 NAN = np.nan

@@ -9,7 +9,7 @@ from functools import cached_property
 from karat.analysis.label_rows import LabelChange, LabelRow
 from karat.data.verdicts import Relation
 from karat.grounding.labels.selection import Selected
-from karat.grounding.verdict_file.label_columns import Against
+from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item
 from karat.measures import meanings
 from karat.measures.labels import relations_of

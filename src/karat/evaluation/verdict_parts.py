@@ -15,13 +15,12 @@ import numpy as np
 
 from karat.evaluation.label_scores import LabelScores, Limits
 from karat.evaluation.verdicts import label_digests, scores_of_verdicts, unscored
-from karat.grounding.labels.counting import choose_authors
-from karat.grounding.labels.label_facts import FailedLabels, LabelCensus, LabelFacts
+from karat.grounding.labels.counting import check_order_does_not_matter, choose_authors
+from karat.grounding.labels.facts import FailedLabels, LabelCensus, LabelFacts
 from karat.grounding.labels.missing import check_labels, labelled_measures, labelled_samples
 from karat.grounding.labels.selection import choose_system, select_labels
-from karat.grounding.verdict_file.calls import Call
 from karat.grounding.verdict_file.reading import VerdictRecords, no_verdicts, read_part_of_verdicts, records_in
-from karat.grounding.verdict_file.row_order import check_order_does_not_matter
+from karat.grounding.verdict_file.records import Call
 from karat.grounding.verdict_file.tasks import Task
 from karat.options import Unknown
 from karat.registry import Measure

@@ -13,7 +13,7 @@ from karat.analysis.label_evidence import LabelEvidence
 from karat.errors import KaratError, Message, Parameter
 from karat.errors.arguments import check_text
 from karat.evaluation.label_scores import LabelScores
-from karat.grounding.labels.label_facts import FailedLabels
+from karat.grounding.labels.facts import FailedLabels
 from karat.grounding.labels.missing import (
     check_labels,
     failed_extractions,

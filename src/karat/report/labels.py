@@ -11,7 +11,7 @@ from karat.analysis.label_evidence import LabelEvidence
 from karat.data.judged import Floats, Ints
 from karat.data.verdicts import AGAINST, SETS, ItemSet, Labels, Verdicts
 from karat.grounding.labels.selection import Selected
-from karat.grounding.verdict_file.label_columns import LISTS
+from karat.grounding.verdict_file.columns import LISTS
 from karat.grounding.verdict_file.records import Item
 from karat.report.rankings import Documents
 

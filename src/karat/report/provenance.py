@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import Any
 
 from karat import __version__
-from karat.grounding.verdict_file.calls import Call, count_calls
+from karat.grounding.verdict_file.records import Call, count_calls
 from karat.report.subject import ReportSubject
 from karat.stats import SEED
 

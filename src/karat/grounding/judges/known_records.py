@@ -13,7 +13,7 @@ from karat.errors import Place
 from karat.errors.arguments import as_count
 from karat.grounding.judges.requests import Record
 from karat.grounding.labels.counting import is_person, label_key
-from karat.grounding.responses.items import EXTRACTED
+from karat.grounding.responses.responses import EXTRACTED
 from karat.grounding.verdict_file.records import Item, read_item, record_line, text_digest
 
 _OF_OWNER = ("record", "query", "system", "call")  # what all items of a question and a system share, or nobody reads

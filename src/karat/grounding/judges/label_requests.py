@@ -11,7 +11,7 @@ from karat.grounding.judges.replies import LabelReply, read_label, read_labels
 from karat.grounding.judges.requests import ModelRequest, ReadReply, Record
 from karat.grounding.labels.recipes import Asked, compared_digest
 from karat.grounding.responses.responses import Response
-from karat.grounding.verdict_file.label_columns import Against
+from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item
 from karat.grounding.verdict_file.tasks import NOTHING_TO_JUDGE, Task
 

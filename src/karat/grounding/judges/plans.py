@@ -26,7 +26,7 @@ from karat.grounding.judges.question_items import READ_PASSAGES, READ_SENTENCES,
 from karat.grounding.judges.requests import ModelRequest, Plan, Record
 from karat.grounding.labels.recipes import RECIPES, asked, task_of
 from karat.grounding.responses.responses import Response, has_text
-from karat.grounding.verdict_file.label_columns import Against
+from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item, text_digest
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
 from karat.reading.texts.texts import FoundTexts

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from karat.errors import Place
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.requests import Record, RequestOutcome
-from karat.grounding.responses.items import EXTRACTED, items_of, of_other_answers
-from karat.grounding.responses.responses import Response, gold_text
+from karat.grounding.responses.responses import EXTRACTED, Response, gold_text, items_of, of_other_answers
 from karat.grounding.verdict_file.records import IMPLIED, Item, read_item
 
 READ_PASSAGES = ("faithfulness", "context", "support", "citations", "coverage", "claims")

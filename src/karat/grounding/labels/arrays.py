@@ -16,9 +16,9 @@ from karat.grounding.labels.item_arrays import ItemArrays
 from karat.grounding.labels.votes import are_most, majority, votes_on_nothing
 from karat.grounding.responses.responses import Response, has_text
 from karat.grounding.verdict_file.categorical import joint_codes, pair_codes
-from karat.grounding.verdict_file.label_columns import Against, ItemKey
+from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.reading import VerdictRecords
-from karat.grounding.verdict_file.records import IMPLIED, Item
+from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey
 from karat.grounding.verdict_file.tasks import NOTHING_TO_JUDGE
 
 _EMPTIED = {

@@ -9,7 +9,7 @@ of several authors or samples say together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,10 +18,10 @@ from karat.data.judged import Bools, Ints, distinct
 from karat.errors import KaratError, Message, did_you_mean, plural, shown
 from karat.errors.arguments import as_count
 from karat.grounding.labels.evaluated_items import stale_labels
-from karat.grounding.verdict_file.calls import answered_calls
 from karat.grounding.verdict_file.categorical import joint_codes
-from karat.grounding.verdict_file.label_columns import UNNAMED_AUTHOR, Against, LabelColumns
+from karat.grounding.verdict_file.columns import UNNAMED_AUTHOR, Against, LabelColumns
 from karat.grounding.verdict_file.reading import VerdictRecords
+from karat.grounding.verdict_file.records import Item, SystemItemKey, answered_calls, kind_of, read_item
 from karat.options import AUTHOR
 
 Status = Literal["counts", "replaced", "stale"]
@@ -159,3 +159,38 @@ def label_status(records: VerdictRecords) -> list[Status]:
     replaced = (counting > rows) | (labels.have_failed(rows) & (is_answered | (counting != rows)))
     names: tuple[Status, ...] = ("counts", "stale", "replaced")
     return [names[at] for at in np.where(replaced, 2, np.where(stale, 1, 0)).tolist()]
+
+
+def check_order_does_not_matter(records: Iterable[Mapping[str, Any]], place: str) -> None:
+    """Raise an error if a later record would replace an earlier one that says something else, as rows have no order."""
+    labels: dict[LabelKey, Mapping[str, Any]] = {}
+    items: dict[SystemItemKey, Item] = {}
+    declared: dict[SystemItemKey, Item] = {}
+    """items that a label declares"""
+    for record in records:
+        kind = kind_of(record, place)
+        is_declared = kind == "verdict" and record.get("type") is not None
+        if kind == "item" or is_declared:
+            item = read_item(record, place, "item" if is_declared else "id")._replace(place=None)
+            if (declared if is_declared else items).setdefault(item.system_key, item) != item:
+                raise _order_matters(f"the item {shown(item.id)}", item.query, place)
+        if kind == "verdict":
+            known = labels.setdefault(label_key(record), record)
+            if not replaces(known, record):
+                labels[label_key(record)] = record
+            elif replaces(record, known) and _content(record) != _content(known):
+                raise _order_matters(f"a label of the item {shown(record.get('item'))}", record.get("query"), place)
+    for key, item in declared.items():
+        if key in items and item.labelled_digest not in (None, items[key].labelled_digest):
+            raise _order_matters(f"the item {shown(item.id)}", item.query, place)
+
+
+def _content(verdict: Mapping[str, Any]) -> tuple[object, ...]:
+    texts = () if verdict.get("state") == "failed" else ("digest", "against_digest")
+    return tuple(map(verdict.get, ("label", "state", *texts)))
+
+
+def _order_matters(what: str, query: object, place: str) -> KaratError:
+    what = f"{what} of query {shown(query)} was given more than once, and the last one counts, but rows have no order"
+    hint = "Name a column that gives the order: order=. Or keep one of them."
+    return KaratError(what, place=place, hint=hint)

@@ -18,19 +18,19 @@ import numpy as np
 
 from karat.data.judged import Bools, Ints
 from karat.errors import KaratError, shown
-from karat.grounding.responses.items import (
+from karat.grounding.responses.responses import (
     EXTRACTED,
+    Response,
     answer_of,
     digest_of_answer,
     gold_of,
     items_of,
     keys_of_other_answers,
 )
-from karat.grounding.responses.responses import Response
 from karat.grounding.verdict_file.categorical import Categorical, pair_codes
-from karat.grounding.verdict_file.label_columns import LISTS, Against, ItemKey, LabelColumns
+from karat.grounding.verdict_file.columns import LISTS, Against, LabelColumns
 from karat.grounding.verdict_file.reading import VerdictRecords
-from karat.grounding.verdict_file.records import IMPLIED, Item, joint_digest
+from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey, joint_digest
 
 Value = TypeVar("Value")
 

@@ -10,8 +10,7 @@ import numpy as np
 from karat.data.judged import Ints, place_in_query
 from karat.data.verdicts import SETS
 from karat.errors import KaratError, shown
-from karat.grounding.verdict_file.label_columns import ItemKey
-from karat.grounding.verdict_file.records import Item
+from karat.grounding.verdict_file.records import Item, ItemKey
 
 _SET_AT = {name: at for at, name in enumerate(SETS)}
 _PASSAGES = _SET_AT["passages"]

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from karat.data.verdicts import Relation
 from karat.errors import KaratError, enumeration, plural
-from karat.grounding.labels.label_facts import FailedLabels, LabelFacts, LabelKind
+from karat.grounding.labels.facts import FailedLabels, LabelFacts, LabelKind
 from karat.grounding.labels.recipes import RECIPES
 from karat.measures import parse
 from karat.measures.labels import relations_of

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, get_args
 
 from karat.grounding.responses.responses import Response
-from karat.grounding.verdict_file.label_columns import Against
+from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item
 from karat.options import Recipe
 
@@ -69,7 +69,7 @@ def subjects(recipe: str, response: Response, items: Sequence[Item]) -> list[Ite
 def asked(recipe: str, response: Response, items: Sequence[Item]) -> list[Asked]:
     """The labels that a recipe asks for.
 
-    >>> from karat.grounding.responses.items import items_of
+    >>> from karat.grounding.responses.responses import items_of
     >>> from karat.grounding.responses.results import read_responses
     >>> results = [{"query": "q1", "retrieved": ["Gold is soft.", "It melts."], "answer": "Soft [1][2]. Yes."}]
     >>> [response] = read_responses(results).responses

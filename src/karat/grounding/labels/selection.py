@@ -18,12 +18,11 @@ from karat.errors.arguments import check_text
 from karat.grounding.labels.arrays import VerdictArrays
 from karat.grounding.labels.counting import choose_authors, is_person, unreplaced_rows
 from karat.grounding.labels.evaluated_items import EvaluatedItems, Fit
-from karat.grounding.labels.label_facts import FailedLabels, LabelFacts, LabelNotes, kinds_of
+from karat.grounding.labels.facts import FailedLabels, LabelFacts, LabelNotes, kinds_of
 from karat.grounding.responses.responses import Response
-from karat.grounding.verdict_file.calls import answered_calls
-from karat.grounding.verdict_file.label_columns import ItemKey, LabelColumns
+from karat.grounding.verdict_file.columns import LabelColumns
 from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
-from karat.grounding.verdict_file.records import IMPLIED, Item
+from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey, answered_calls
 from karat.reading.records.records import without_collection
 
 _log = logging.getLogger(__name__)

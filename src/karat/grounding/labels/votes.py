@@ -25,9 +25,9 @@ from karat.grounding.labels.counting import (
     unreplaced_rows,
 )
 from karat.grounding.verdict_file.categorical import joint_codes
-from karat.grounding.verdict_file.label_columns import ItemKey, LabelColumns
+from karat.grounding.verdict_file.columns import LabelColumns
 from karat.grounding.verdict_file.reading import VerdictRecords
-from karat.grounding.verdict_file.records import IMPLIED
+from karat.grounding.verdict_file.records import IMPLIED, ItemKey
 from karat.grounding.verdict_file.tasks import NOTHING_TO_JUDGE
 
 Judge = tuple[str, int]

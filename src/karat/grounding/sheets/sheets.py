@@ -17,9 +17,8 @@ from typing import Any
 
 from karat.errors import KaratError, Message, Parameter, did_you_mean, first_few, plural, shown
 from karat.grounding.labels.recipes import RECIPES, Asked, asked, compared_digest, empty_set, subjects, task_of
-from karat.grounding.responses.items import items_of, of_other_answers
-from karat.grounding.responses.responses import Response
-from karat.grounding.verdict_file.label_columns import Against
+from karat.grounding.responses.responses import Response, items_of, of_other_answers
+from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item, text_digest
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
 from karat.output.delimited import delimited

@@ -16,9 +16,8 @@ import numpy as np
 from karat.data.judged import Bools
 from karat.errors import KaratError, Place, first_few, shown
 from karat.errors.arguments import is_list_like
-from karat.grounding.verdict_file.calls import Call, read_call
-from karat.grounding.verdict_file.label_columns import LabelColumns, LabelColumnsBuilder
-from karat.grounding.verdict_file.records import Item, check_version, kind_of, read_item
+from karat.grounding.verdict_file.columns import LabelColumns, LabelColumnsBuilder
+from karat.grounding.verdict_file.records import Call, Item, check_version, kind_of, read_call, read_item
 from karat.grounding.verdict_file.tasks import BUILT_IN, Task, UnknownTaskError, read_task
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.json_decoding import InvalidJsonError, decode_json

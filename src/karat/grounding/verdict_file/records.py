@@ -1,10 +1,11 @@
-"""The records of a verdict file: their fields, and how items are read and written."""
+"""The records of a verdict file: their fields, and how items, and calls of language models, are read and written."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from karat.data.verdicts import ItemSet
@@ -19,6 +20,12 @@ FILE_LINE = b'{"record":"file","version":1}\n'
 
 ItemType = Literal["claim", "sentence", "nugget", "passage", "answer", "document"]
 RecordKind = Literal["file", "item", "verdict", "call", "task"]
+CallState = Literal["done", "failed", "reused"]
+"""`reused`: the reply to an earlier call with the same key, for labels about something else"""
+ItemKey = tuple[str, str]
+"""the query and the id of an item"""
+SystemItemKey = tuple[str, str | None, str]
+"""the query, the system and the id of an item"""
 LARGEST = 10**9
 """the largest rank, and the largest number of a sample"""
 
@@ -29,6 +36,7 @@ _KINDS: tuple[str, ...] = get_args(RecordKind)
 _TYPES: tuple[str, ...] = get_args(ItemType)
 _OF = ("answer", "gold")
 _IMPORTANCE = ("vital", "okay")
+_REPLY_START = 2_000  # characters
 
 
 class Item(NamedTuple):
@@ -50,6 +58,16 @@ class Item(NamedTuple):
     """whether the record says that there is no such item any more"""
     of_digest: str | None = None
     """of the answer, or the gold answer, that a claim or a nugget is from"""
+
+    @property
+    def key(self) -> ItemKey:
+        """By which the items of one system are told apart."""
+        return self.query, self.id
+
+    @property
+    def system_key(self) -> SystemItemKey:
+        """By which the items of all systems are told apart."""
+        return self.query, self.system, self.id
 
     @property
     def set(self) -> ItemSet:
@@ -219,3 +237,82 @@ def _cites(value: object, place: Place) -> tuple[str, ...]:
     cites = tuple(dict.fromkeys(identifier(each, place.inside("cites")) for each in value))
     reject_lone_surrogates(cites, place)
     return cites
+
+
+class Call(NamedTuple):
+    """What measures, summaries and reports need to know about a call; replies stay in the file: they may be long."""
+
+    key: str
+    model: str | None
+    prompt: str | None
+    """its name and version, such as support/1"""
+    state: str
+    tokens_in: int | None
+    tokens_out: int | None
+    error: str | None = None
+    reply_start: str | None = None
+    """the first 2,000 characters, if the call failed"""
+    reply_length: int = 0
+
+
+def read_call(record: Mapping[str, Any], place: Place) -> Call:
+    """The call of a record; a wrong field is an error that names it. Only the key is required."""
+    settings = record.get("settings")
+    if settings is not None and not isinstance(settings, Mapping):
+        hint = 'For example {"temperature": 0}.'
+        raise KaratError(f"the field settings is {shown(settings)}, not an object", place=place, hint=hint)
+    model, prompt, reply, error = (read_text(record, name, place) for name in ("model", "prompt", "reply", "error"))
+    tokens_in, tokens_out, _ = (_count(record, name, place) for name in ("tokens_in", "tokens_out", "verdicts"))
+    state = read_choice(record, "state", get_args(CallState), place) or "done"
+    call = Call(read_id(record, "key", place), model, prompt, state, tokens_in, tokens_out)
+    if state == "failed" and reply is not None:
+        call = call._replace(reply_start=reply[:_REPLY_START], reply_length=len(reply))
+    return call._replace(error=error)
+
+
+def _count(record: Mapping[str, Any], field: str, place: Place) -> int | None:
+    value = record.get(field)
+    number = as_count(value, 0)
+    if number is None and value is not None:
+        raise KaratError(f"the field {field} is {shown(value)}, not a whole number from 0", place=place)
+    return number
+
+
+def answered_calls(calls: Iterable[Call]) -> frozenset[str]:
+    """The keys of the calls that have a usable reply, some of them in a later try."""
+    return frozenset(call.key for call in calls if call.state == "done")
+
+
+@dataclass(frozen=True)
+class ModelCalls:
+    """The calls to a model with one prompt; tokens are None if no call says how many there were."""
+
+    model: str
+    prompt: str
+    """empty if it is not known"""
+    calls: int
+    failed: int
+    """calls without a usable reply, also in a later try"""
+    without_tokens: int
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+def count_calls(calls: Iterable[Call]) -> list[ModelCalls]:
+    """Count calls by model and prompt; a reply that was used again was paid for once."""
+    by_prompt: dict[tuple[str, str], list[Call]] = {}
+    for call in calls:
+        if call.state != "reused":
+            by_prompt.setdefault((call.model or "(unknown)", call.prompt or ""), []).append(call)
+    found = []
+    for (model, prompt), made in by_prompt.items():
+        failed = {call.key for call in made if call.state == "failed"} - answered_calls(made)
+        without = sum(call.tokens_in is None or call.tokens_out is None for call in made)
+        tokens = _total(call.tokens_in for call in made), _total(call.tokens_out for call in made)
+        found.append(ModelCalls(model, prompt, len(made), len(failed), without, *tokens))
+    return found
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,11 @@ from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.errors import KaratError, Place, did_you_mean, shown
 from karat.errors.arguments import as_count
 from karat.grounding.verdict_file.categorical import Categorical, CategoricalBuilder, PlaceOf
-from karat.grounding.verdict_file.records import LARGEST
+from karat.grounding.verdict_file.records import LARGEST, ItemKey
 from karat.grounding.verdict_file.tasks import Task, UnknownTaskError
 
+_IDS = ("query", "item", "system", "by")
+_TEXTS = ("digest", "against_digest", "call")
 _STATES = ("labelled", "nothing_to_judge", "failed")
 _AGAINST = ("context", "answer", "gold", "question")
 UNNAMED_AUTHOR = "human"
@@ -28,8 +31,6 @@ LISTS = ("question", "context")
 
 Against = str | tuple[str, ...] | None
 """what a label is against: all passages together, the answer and so on, or some passages"""
-ItemKey = tuple[str, str]
-"""the query and the id of an item"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +57,13 @@ class LabelColumns:
 
     def are_about(self, rows: Ints, items: Set[ItemKey], against: Set[ItemKey]) -> Bools:
         """For each of these rows, whether the label is about one of some items, or against one of some others."""
-        found = self.query.take(rows).where({query for query, _ in items | against}.__contains__)
-        for at in np.flatnonzero(found).tolist():
-            query, given = self.query[rows[at]], self.against[rows[at]]
-            compared = given if isinstance(given, tuple) else (given,)
+        are_about = self.query.take(rows).where({query for query, _ in items | against}.__contains__)
+        for at in np.flatnonzero(are_about).tolist():
+            query, compared = self.query[rows[at]], self.against[rows[at]]
+            names = compared if isinstance(compared, tuple) else (compared,)
             is_about = (query, self.item[rows[at]]) in items
-            found[at] = is_about or any((query, each) in against for each in compared)
-        return found
+            are_about[at] = is_about or any((query, name) in against for name in names)
+        return are_about
 
     def have_failed(self, rows: Ints) -> Bools:
         """For each of these rows, whether it could not be labelled."""
@@ -70,7 +71,7 @@ class LabelColumns:
 
     def are_failed_lists(self, rows: Ints) -> Bools:
         """For each of these rows, whether it says that nuggets of a question, or passages, could not be listed."""
-        return self.have_failed(rows) & self.item.take(rows).where(lambda each: each in LISTS)
+        return self.have_failed(rows) & self.item.take(rows).where(LISTS.__contains__)
 
 
 class _TaskLabel(NamedTuple):
@@ -85,18 +86,10 @@ class LabelColumnsBuilder:
     """The columns of labels, while they are read."""
 
     def __init__(self) -> None:
-        self._query = CategoricalBuilder[str]()
-        self._system = CategoricalBuilder[str | None]()
-        self._item = CategoricalBuilder[str]()
-        self._against = CategoricalBuilder[Against]()
-        self._task_label = CategoricalBuilder[_TaskLabel]()
-        self._by = CategoricalBuilder[str]()
-        self._sample = array("q")
+        names = (*_IDS, "against", "task_label", *_TEXTS)
+        self._builders = {name: CategoricalBuilder[Any]() for name in names}
         self._why: list[str | None] = []
-        self._digest = CategoricalBuilder[str | None]()
-        self._against_digest = CategoricalBuilder[str | None]()
-        self._call = CategoricalBuilder[str | None]()
-        self._line = array("q")
+        self._sample, self._line = array("q"), array("q")
 
     def __len__(self) -> int:
         return len(self._line)
@@ -105,42 +98,26 @@ class LabelColumnsBuilder:
         self, rows: Sequence[Mapping[str, Any]], lines: list[int], tasks: Mapping[str, Task], place: PlaceOf
     ) -> None:
         """Add the labels of records."""
-        column = _columns(rows)
-        self._query.add(column("query"), place, partial(_ids, "query"))
-        self._item.add(column("item"), place, partial(_ids, "item"))
-        self._system.add(column("system"), place, partial(_ids, "system"))
-        self._by.add([UNNAMED_AUTHOR if by is None else by for by in column("by")], place, partial(_ids, "by"))
+        column, builders = _columns(rows), self._builders
+        for name in _IDS:
+            builders[name].add(column(name), place, partial(_ids, name))
         task = _known_tasks(tasks, column("task"), place)
         against = [tuple(value) if type(value) is list else value for value in column("against")]
-        self._against.add(against, place, _against)
+        builders["against"].add(against, place, _against)
         task_labels = list(zip(task, column("label"), column("state"), strict=True))
-        self._task_label.add(task_labels, place, partial(_task_labels, tasks))
+        builders["task_label"].add(task_labels, place, partial(_task_labels, tasks))
         self._sample.extend(_samples(column("sample"), place))
         self._why += _texts("why", column("why"), place)
-        self._digest.add(column("digest"), place, partial(_texts, "digest"))
-        self._against_digest.add(column("against_digest"), place, partial(_texts, "against_digest"))
-        self._call.add(column("call"), place, partial(_texts, "call"))
+        for name in _TEXTS:
+            builders[name].add(column(name), place, partial(_texts, name))
         self._line.fromlist(lines)
 
     def columns(self) -> LabelColumns:
         """The columns of all labels."""
-        task_label = self._task_label.column()
-        return LabelColumns(
-            self._query.column(),
-            self._system.column(),
-            task_label.map(lambda each: each.task),
-            self._item.column(),
-            self._against.column(),
-            task_label.map(lambda each: each.label),
-            task_label.map(lambda each: each.state),
-            self._by.column(),
-            self._sample,
-            self._why,
-            self._digest.column(),
-            self._against_digest.column(),
-            self._call.column(),
-            self._line,
-        )
+        columns = {name: builder.column() for name, builder in self._builders.items()}
+        task_label: Categorical[_TaskLabel] = columns.pop("task_label")
+        by_task_label = {name: task_label.map(attrgetter(name)) for name in _TaskLabel._fields}
+        return LabelColumns(**columns, **by_task_label, sample=self._sample, why=self._why, line=self._line)
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> Callable[[str], list[Any]]:
@@ -157,7 +134,9 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> Callable[[str], list[Any]]:
 
 
 def _ids(field: str, values: list[Any], place: PlaceOf) -> list[Any]:
-    """Ids as texts; only a system may be missing."""
+    """Ids as texts; only a system and an author may be missing."""
+    if field == "by":
+        values = [UNNAMED_AUTHOR if value is None else value for value in values]
     if not all_text(values):
         for at, value in enumerate(values):
             if value is None and field != "system":
