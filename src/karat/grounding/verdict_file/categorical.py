@@ -20,6 +20,8 @@ _LARGEST = 2**62  # of a number for several values
 
 PlaceOf = Callable[[int], Place]
 """the place of a row, for errors"""
+Check = Callable[[list[Any], PlaceOf], Iterable[Value]]
+"""the values that cells of a column stand for; one that is wrong is an error"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +74,8 @@ class Categorical(Generic[Value]):
 
     def where(self, condition: Callable[[Value], bool]) -> Bools:
         """For each row, whether its value fulfills a condition."""
-        found: Bools = np.array([condition(each) for each in self.categories], bool)[self.codes]
-        return found
+        fulfilled: Bools = np.array([condition(each) for each in self.categories], bool)[self.codes]
+        return fulfilled
 
 
 def pair_codes(first: Categorical[Any], second: Categorical[Any]) -> Ints:
@@ -107,28 +109,26 @@ class CategoricalBuilder(Generic[Value]):
         """by value, and by texts that stand for one"""
         self._codes = array("i")
 
-    def add(self, given: Sequence[Any], place: PlaceOf, check: Callable[[list[Any], PlaceOf], Iterable[Value]]) -> None:
-        """Add rows. `check` returns the values that something given stands for, and is called with what is new."""
-        if given and type(given[0]) in _TEXT and given.count(given[0]) == len(given):
-            self._codes.extend(self._codes_of(given[:1], place, check) * len(given))  # one system or author
+    def add(self, cells: Sequence[Any], place: PlaceOf, check: Check[Value]) -> None:
+        """Add a cell per row. `check` returns the values that cells stand for, and is called with new ones only."""
+        if cells and type(cells[0]) in _TEXT and cells.count(cells[0]) == len(cells):
+            self._codes.extend(self._codes_of(cells[:1], place, check) * len(cells))  # one system or author
         else:
-            self._codes.extend(self._codes_of(given, place, check))
+            self._codes.extend(self._codes_of(cells, place, check))
 
-    def _codes_of(
-        self, given: Sequence[Any], place: PlaceOf, check: Callable[[list[Any], PlaceOf], Iterable[Value]]
-    ) -> array[int]:
+    def _codes_of(self, cells: Sequence[Any], place: PlaceOf, check: Check[Value]) -> array[int]:
         try:
-            codes: list[Any] = list(map(self._code_of.get, given))
-            new = [each for each in dict.fromkeys(given) if each not in self._code_of] if None in codes else []
+            codes: list[Any] = list(map(self._code_of.get, cells))
+            new = [cell for cell in dict.fromkeys(cells) if cell not in self._code_of] if None in codes else []
             are_texts = all(map(_is_text, new))
         except TypeError:  # a list or an object
             are_texts = False
         if not are_texts:  # 1 and True are equal, but may stand for different values
-            codes = list(map(self._code, check(list(given), place)))
+            codes = list(map(self._code, check(list(cells), place)))
         elif new:
-            values = check(new, lambda at: place(given.index(new[at])))
+            values = check(new, lambda at: place(cells.index(new[at])))
             self._code_of |= dict(zip(new, map(self._code, values), strict=True))
-            codes = list(map(self._code_of.__getitem__, given))
+            codes = list(map(self._code_of.__getitem__, cells))
         return array("i", codes)
 
     def _code(self, value: Value) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, compress
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,16 @@ from karat.data.judged import Bools
 from karat.errors import KaratError, Place, first_few, shown
 from karat.errors.arguments import is_list_like
 from karat.grounding.verdict_file.columns import LabelColumns, LabelColumnsBuilder
-from karat.grounding.verdict_file.records import Call, Item, check_version, kind_of, read_call, read_item
+from karat.grounding.verdict_file.records import (
+    Call,
+    Item,
+    ItemKey,
+    SystemItemKey,
+    check_version,
+    kind_of,
+    read_call,
+    read_item,
+)
 from karat.grounding.verdict_file.tasks import BUILT_IN, Task, UnknownTaskError, read_task
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.json_decoding import InvalidJsonError, decode_json
@@ -50,12 +59,11 @@ class VerdictRecords:
     """Everything that verdict files say: items, labels, rubrics and calls, with the places of labels."""
 
     name: str = _NAME
-    items: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
-    """by query, system and id"""
-    removed: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
+    items: dict[SystemItemKey, Item] = field(default_factory=dict)
+    removed: dict[SystemItemKey, Item] = field(default_factory=dict)
     """items that there were"""
-    documents: dict[tuple[str, str], Item] = field(default_factory=dict)
-    """documents of the collection, by query and id: their labels are grades, which measures of answers do not read"""
+    documents: dict[ItemKey, Item] = field(default_factory=dict)
+    """documents of the collection: their labels are grades, which measures of answers do not read"""
     labels: LabelColumns = field(default_factory=lambda: LabelColumnsBuilder().columns())
     tasks: dict[str, Task] = field(default_factory=lambda: dict(BUILT_IN))
     calls: list[Call] = field(default_factory=list)
@@ -65,7 +73,7 @@ class VerdictRecords:
 
     def place(self, row: int) -> Place:
         """Where a label was read: the file and its line."""
-        source = self.sources[bisect_right([each.first for each in self.sources], row) - 1]
+        source = self.sources[bisect_right(self.sources, row, key=attrgetter("first")) - 1]
         return source.place(self.labels.line[row])
 
     @property
@@ -84,11 +92,11 @@ class VerdictRecords:
     def about_documents(self) -> Bools:
         """For each label, whether it is about a document of the collection."""
         labels = self.labels
-        found = labels.task.where(lambda each: each == "relevance") & labels.system.where(lambda each: each is None)
-        rows = np.flatnonzero(found)
+        are_about = labels.task.where(lambda task: task == "relevance") & labels.system.where(lambda name: name is None)
+        rows = np.flatnonzero(are_about)
         items = zip(labels.query.take(rows), labels.item.take(rows), strict=True)
-        found[rows] = [item in self.documents for item in items]
-        return found
+        are_about[rows] = [item in self.documents for item in items]
+        return are_about
 
     @property
     def is_empty(self) -> bool:
@@ -115,7 +123,7 @@ def read_verdict_records(source: Any) -> VerdictRecords:
     place.
     """
     source = rereadable(source, _NAME)
-    sources = [rereadable(each, _NAME) for each in source] if _are_files(source) else [source]
+    sources = [rereadable(file, _NAME) for file in source] if _are_files(source) else [source]
     try:
         records = _read(sources, {})
     except UnknownTaskError:
@@ -158,39 +166,36 @@ def _read(sources: Sequence[Any], rubrics: Mapping[str, Task], name: str = _NAME
     records = VerdictRecords(first_few([InputFile.of(each).name if is_file(each) else name for each in sources]))
     records.tasks |= rubrics
     labels = LabelColumnsBuilder()
-    for each in sources:
-        _read_source(records, labels, each)
+    for source in sources:
+        _read_source(records, labels, source)
     records.labels = labels.columns()
     return records
 
 
 def _rubrics(sources: Sequence[Any]) -> dict[str, Task]:
     """The rubrics of all sources; what is wrong with a record is found when all of them are read in order."""
-    found: dict[str, Task] = {}
-    for each in sources:
+    rubrics: dict[str, Task] = {}
+    for source in sources:
         with suppress(KaratError):
-            for _, rows in _rows(each):
-                for row in rows:
-                    if kind_of(row, "") == "task":
-                        task = read_task(row, "")
-                        found.setdefault(task.name, task)
-    return found
+            for record in records_in(source):
+                if kind_of(record, "") == "task":
+                    task = read_task(record, "")
+                    rubrics.setdefault(task.name, task)
+    return rubrics
 
 
 def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: Any) -> None:
-    if not is_file(source):
-        records.sources.append(Source(records.name, len(labels), has_lines=False))
-        for numbers, rows in _rows(source):
-            _add(records, labels, records.sources[-1], numbers, rows)
-        return
-    file = InputFile.of(source)
-    records.sources.append(Source(file.name, len(labels), has_lines=_has_lines(file)))
+    file = InputFile.of(source) if is_file(source) else None
+    has_lines = file is not None and _has_lines(file)
+    records.sources.append(Source(records.name if file is None else file.name, len(labels), has_lines))
     try:
-        for numbers, rows in _rows(file):
+        for numbers, rows in _rows(source if file is None else file):
             _add(records, labels, records.sources[-1], numbers, rows)
     except KaratError as error:
+        if file is None:
+            raise
         filled = ((number, line) for number, line in file.lines() if line.strip())
-        number, line = max(filled, default=(0, b"")) if _has_lines(file) else (0, b"")
+        number, line = max(filled, default=(0, b"")) if has_lines else (0, b"")
         if number < 2 or error.place != Place(file.name, line=number) or not _is_cut_short(line):
             check_files(file)
             raise
@@ -219,14 +224,14 @@ def _rows(source: Any) -> Iterator[tuple[Sequence[int], Sequence[Mapping[str, An
         yield from objects_from_json_lines(file, _HINT)
         return
     if is_file(source):
-        found = records_of_file(InputFile.of(source), None, _HINT)
+        records = records_of_file(InputFile.of(source), None, _HINT)
     else:
         listed = records_of(source, _NAME)
         if listed is None:
             hint = "Pass a path, an open file, a list of records, or a data frame."
             raise KaratError(f"verdicts cannot be read from {shown(source)}", hint=hint)
-        found = records_from_list(listed, _NAME)
-    rows = [_without_gaps(record) for _, record in found]
+        records = records_from_list(listed, _NAME)
+    rows = [_without_gaps(record) for _, record in records]
     yield range(len(rows)), rows
 
 
@@ -250,7 +255,9 @@ def _add(
         elif kind == "item":
             _add_item(records, read_item(row, place))
         elif kind == "task":
-            _add_task(records, read_task(row, place), place)
+            task = read_task(row, place)
+            task.check_same_scale(records.tasks.get(task.name), place)
+            records.tasks[task.name] = task
         elif kind == "call":
             records.calls.append(read_call(row, place))
         else:
@@ -261,8 +268,8 @@ def _add(
 
 def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> None:
     """Add an item, or replace it; one that a label declares replaces nothing."""
-    key = item.query, item.system, item.id
-    known = records.items.get(key) or (None if item.system else records.documents.get((item.query, item.id)))
+    key = item.system_key
+    known = records.items.get(key) or (None if item.system else records.documents.get(item.key))
     if known is not None and (known.type == "document") != (item.type == "document"):
         hint = "Name the system of passages, or keep the labels of documents in a file of their own."
         raise _another_type(item, known).but(hint=hint)
@@ -271,7 +278,7 @@ def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> 
             raise _another_type(item, known)
         return
     if item.type == "document":
-        records.documents[item.query, item.id] = item
+        records.documents[item.key] = item
     elif item.removed:
         records.items.pop(key, None)
         records.removed[key] = item
@@ -285,15 +292,10 @@ def _another_type(item: Item, known: Item) -> KaratError:
     return KaratError([what, known.place or "", f", but a {item.type} here"], place=item.place)
 
 
-def _add_task(records: VerdictRecords, task: Task, place: Place) -> None:
-    task.check_same_scale(records.tasks.get(task.name), place)
-    records.tasks[task.name] = task
-
-
 def _without_gaps(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record without its empty cells, which a data frame has for fields of other records."""
-    return {name: value for name, value in record.items() if not (value is None or _is_nan(value))}
 
+    def is_gap(value: object) -> bool:
+        return value is None or (isinstance(value, float) and math.isnan(value))
 
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+    return {name: value for name, value in record.items() if not is_gap(value)}

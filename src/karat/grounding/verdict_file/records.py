@@ -182,9 +182,10 @@ def read_item(record: Mapping[str, Any], place: Place | str, id_field: str = "id
     if kind == "document" and system is not None:
         hint = "A document belongs to the collection, whatever the system: leave the system out. A passage has one."
         raise KaratError(f"the document {shown(name)} has the system {shown(system)}", place=place, hint=hint)
-    rank, given = None, record.get("rank")
-    if given is not None and (rank := as_count(given, 1, LARGEST)) is None:
-        raise KaratError(f"the rank {shown(given)} is not a whole number from 1 to {LARGEST:,}", place=place)
+    rank = as_count(record.get("rank"), 1, LARGEST)
+    if rank is None and record.get("rank") is not None:
+        what = f"the rank {shown(record['rank'])} is not a whole number from 1 to {LARGEST:,}"
+        raise KaratError(what, place=place)
     if kind == "passage" and rank is None:
         raise KaratError(f"the passage {shown(name)} has no rank", place=place, hint="The first passage has rank 1.")
     text, digest = read_text(record, "text", place), read_text(record, "digest", place)
@@ -264,10 +265,10 @@ def read_call(record: Mapping[str, Any], place: Place) -> Call:
     model, prompt, reply, error = (read_text(record, name, place) for name in ("model", "prompt", "reply", "error"))
     tokens_in, tokens_out, _ = (_count(record, name, place) for name in ("tokens_in", "tokens_out", "verdicts"))
     state = read_choice(record, "state", get_args(CallState), place) or "done"
-    call = Call(read_id(record, "key", place), model, prompt, state, tokens_in, tokens_out)
+    call = Call(read_id(record, "key", place), model, prompt, state, tokens_in, tokens_out, error)
     if state == "failed" and reply is not None:
-        call = call._replace(reply_start=reply[:_REPLY_START], reply_length=len(reply))
-    return call._replace(error=error)
+        return call._replace(reply_start=reply[:_REPLY_START], reply_length=len(reply))
+    return call
 
 
 def _count(record: Mapping[str, Any], field: str, place: Place) -> int | None:
@@ -304,13 +305,13 @@ def count_calls(calls: Iterable[Call]) -> list[ModelCalls]:
     for call in calls:
         if call.state != "reused":
             by_prompt.setdefault((call.model or "(unknown)", call.prompt or ""), []).append(call)
-    found = []
+    counts = []
     for (model, prompt), made in by_prompt.items():
         failed = {call.key for call in made if call.state == "failed"} - answered_calls(made)
         without = sum(call.tokens_in is None or call.tokens_out is None for call in made)
         tokens = _total(call.tokens_in for call in made), _total(call.tokens_out for call in made)
-        found.append(ModelCalls(model, prompt, len(made), len(failed), without, *tokens))
-    return found
+        counts.append(ModelCalls(model, prompt, len(made), len(failed), without, *tokens))
+    return counts
 
 
 def _total(counts: Iterable[int | None]) -> int | None:

@@ -32,13 +32,14 @@ class Task:
             hint = "Give the changed rubric another name: labels on two scales cannot be compared."
             raise KaratError(f"the task {shown(self.name)} already has another scale", place=place, hint=hint)
 
-    def label(self, given: object, place: Place | None) -> str:
-        """A label as it is spelled on the scale; a label that is not on it is an error."""
-        text = _spelled(given)
+    def label(self, value: object, place: Place | None) -> str:
+        """A label as it is spelled on the scale, which has 2 for 2.0; a label that is not on it is an error."""
+        number = int(value) if isinstance(value, float) and value.is_integer() else value
+        text = str(number).strip()
         if text in self.scale:
             return text
         near = did_you_mean(text, self.scale)
-        what = f"the label {shown(given)} is not on the scale of the task {shown(self.name)}"
+        what = f"the label {shown(value)} is not on the scale of the task {shown(self.name)}"
         raise KaratError(what, place=place, hint=f"{near} The labels are {', '.join(self.scale)}.".strip())
 
     def value(self, label: str) -> float:
@@ -97,10 +98,3 @@ def read_task(record: Mapping[str, object], place: Place | str) -> Task:
             raise KaratError(what, place=place, hint=f"Give it another name. {example}")
     reject_lone_surrogates([name, *known], place)
     return Task(name, known, question or "")
-
-
-def _spelled(given: object) -> str:
-    """A label as text: 2 and 2.0 are the label 2."""
-    if isinstance(given, float) and given.is_integer():
-        given = int(given)
-    return given.strip() if isinstance(given, str) else str(given)
