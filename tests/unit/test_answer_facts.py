@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from karat import KaratError, Scores
 from karat.errors import Place
-from karat.evaluation.answer_facts import AnswerFacts
 from karat.evaluation.answers import ComparedAnswers, check_answer_facts, score_answers, scores_of_answers
+from karat.evaluation.facts import AnswerFacts
 from karat.options import Missing
 from karat.reading.records.records import ListsAsText
 from karat.registry.selection import select_measures

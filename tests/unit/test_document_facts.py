@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, Scores
-from karat.evaluation.corpus import CorpusMatcher
-from karat.evaluation.documents import JudgedDocuments, check_facts, scores_of_documents
+from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, check_facts, scores_of_documents
 from karat.evaluation.facts import DocumentFacts
-from karat.evaluation.reading import ReadingOptions
+from karat.evaluation.reading import CorpusMatcher
 from karat.matching.matchers import matcher_of
 from karat.options import complete_options
 from karat.reading.pairs.any_source import Truth
@@ -43,15 +42,16 @@ options = st.fixed_dictionaries(
 
 def evaluated_in_parts(truth: Any, run: Any, parts: int, **given: Any) -> Scores:
     """The scores of queries that are judged in several parts, of which some may be empty."""
-    chosen, measures, inputs = complete_options(given), select_measures(MEASURES), ReadingOptions()
+    chosen, measures = complete_options(given), select_measures(MEASURES)
     matcher = matcher_of(chosen["match"])
+    plan = EvaluationPlan(measures, chosen, CorpusMatcher(matcher))
     nothing = Truth((), np.zeros(1, np.int64), [], np.empty(0))
     judged = []
     for part in range(parts):
         golds, lists = (
             {q: docs for q, docs in each.items() if sum(map(ord, q)) % parts == part} for each in (truth, run)
         )
-        judged.append(JudgedDocuments.read(golds or nothing, lists, measures, chosen, inputs, matcher))
+        judged.append(JudgedDocuments.read(golds or nothing, lists, plan))
     facts = DocumentFacts.merged(each.facts for each in judged)
     check_facts(facts, matcher, chosen["missing"], "the run")
     values = [each.values(measures) for each in judged]
@@ -60,9 +60,7 @@ def evaluated_in_parts(truth: Any, run: Any, parts: int, **given: Any) -> Scores
         {str(measure): np.concatenate([each[str(measure)] for each in values]) for measure in measures},
         facts,
         {"judged": {query: digest for each in judged for query, digest in each.truths["judged"].items()}},
-        measures,
-        chosen,
-        CorpusMatcher(matcher),
+        plan,
     )
 
 

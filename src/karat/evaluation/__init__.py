@@ -1,45 +1,40 @@
-"""evaluate(): read ground truth and a run, match and rank the documents, and compute scores."""
+"""evaluate(): from ground truth and a run to scores.
+
+The whole path is `_evaluate` below; each step has a module:
+
+    reading     the ground truth, with labels of documents if there are any; and the texts of a corpus to match by
+    documents   a run is read, matched and ranked, which gives `Judged`; measures are computed from it
+    facts       what is known about the queries and documents; facts about parts of the queries can be merged
+    findings    what the facts say: what was ignored, missing or guessed
+    results     evaluate_results(): the documents, answers and labels of one file of results
+    answers     evaluate_answers(): gold and predicted answers
+    verdicts    evaluate_verdicts(): labels of generated answers; `label_scores` has their values, and `verdict_parts`
+                evaluates labels that are in several places
+    label_agreement   label_agreement(): the labels of models compared with those of people
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
-from karat.errors import KaratError, Message, Parameter, require
 from karat.errors.arguments import check_text
-from karat.evaluation.answers import evaluate_answers, score_answers
-from karat.evaluation.corpus import CorpusMatcher
-from karat.evaluation.documents import read_shared_truth, score_documents
-from karat.evaluation.findings import empty_results
-from karat.evaluation.merge import merge
-from karat.evaluation.reading import EvaluationOptions, ReadingOptions, check_reading, read_matcher
-from karat.matching.matchers import matcher_of
-from karat.options import AUTHOR, Unknown, complete_options
+from karat.evaluation.answers import evaluate_answers
+from karat.evaluation.documents import EvaluationPlan, read_shared_truth, score_documents
+from karat.evaluation.reading import EvaluationOptions, ReadingOptions, check_reading, paths_of, read_matcher
+from karat.evaluation.results import evaluate_results
+from karat.options import complete_options
 from karat.reading.bytes.input_file import Progress
 from karat.reading.pairs.objects import rereadable
 from karat.reading.pairs.paths import named_runs
-from karat.reading.records.result_fields import PARTS
-from karat.reading.records.results import Results, read_results
-from karat.registry import Measure, Subject, meanings, parse
-from karat.registry.selection import (
-    DEFAULT_ANSWER_MEASURES,
-    DEFAULT_MEASURES,
-    Measures,
-    Selection,
-    listed_measures,
-    of_subject,
-    reject_without_labels,
-    select_measures,
-    subject_of,
-)
-from karat.scores import Finding, Scores, SystemScores
+from karat.registry.selection import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES, Measures, select_measures
+from karat.scores import Scores, SystemScores
 
 if TYPE_CHECKING:
     from karat.evaluation.eval_run_result import EvaluationRunResult
-    from karat.evaluation.verdicts import LabelledResults, evaluate_verdicts
+    from karat.evaluation.verdicts import evaluate_verdicts
 
 __all__ = [
     "DEFAULT_ANSWER_MEASURES",
@@ -114,16 +109,9 @@ def evaluate(
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
     0.8333333333333333
     """
-    settings = complete_options(options)
-    selected = select_measures(measures, settings["rel"])
     check_text("name", name)
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
-    check_reading(inputs, progress)
-    if corpus is not None:
-        truth, run = (rereadable(each, part) for each, part in ((truth, "the ground truth"), (run, "the run")))
-    matcher = read_matcher(settings["match"], corpus, truth, {name: run}, inputs)
-    judgments = read_shared_truth(truth, inputs, matcher.matcher, selected, verdicts, by)
-    return score_documents(judgments, run, selected, settings, inputs, matcher, progress, name, truth)
+    return _evaluate(truth, {name: run}, measures, options, inputs, corpus, verdicts, by, progress)[name]
 
 
 def evaluate_runs(
@@ -152,120 +140,31 @@ def evaluate_runs(
     {'good': 1.0, 'bad': 0.5}
     """
     by_name = named_runs(runs)
+    inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
+    return SystemScores(_evaluate(truth, by_name, measures, options, inputs, corpus, verdicts, by, progress))
+
+
+def _evaluate(
+    truth: Any,
+    runs: Mapping[str, Any],
+    measures: Measures,
+    options: EvaluationOptions,
+    inputs: ReadingOptions,
+    corpus: Any,
+    verdicts: Any,
+    by: str | None,
+    progress: Progress | None,
+) -> dict[str, Scores]:
+    """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
-    inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
     check_reading(inputs, progress)
-    if corpus is not None:
+    if corpus is not None:  # ground truth and runs are also read to find out which texts are needed
         truth = rereadable(truth, "the ground truth")
-        by_name = {name: rereadable(run, name) for name, run in by_name.items()}
-    matcher = read_matcher(settings["match"], corpus, truth, by_name, inputs)
-    judgments = read_shared_truth(truth, inputs, matcher.matcher, selected, verdicts, by)
-    return SystemScores(
-        {
-            name: score_documents(judgments, run, selected, settings, inputs, matcher, progress, name, truth)
-            for name, run in by_name.items()
-        }
-    )
-
-
-def evaluate_results(
-    results: Any,
-    measures: Measures | None = None,
-    *,
-    fields: Mapping[str, str] | None = None,
-    results_format: str | None = None,
-    name: str = "",
-    verdicts: Any = None,
-    by: str | None = None,
-    unknown: Unknown = "bounds",
-    **options: Unpack[EvaluationOptions],
-) -> Scores:
-    """Evaluate the results of a RAG system: a list of records, one per question, or a file in any format.
-
-    A record has a `query` and, to evaluate documents, its `truth` (texts, ids or documents) and the `retrieved`
-    documents, best first; to evaluate answers, its `gold_answers` and the predicted `answer`. Other usual names are
-    read too, with a note; `fields` gives any others: `{"retrieved": "response.source_nodes"}`. The options are those of
-    `evaluate`.
-
-    `verdicts` are labels about the answers of the system `name`: a verdict file or several, a list of records, or a
-    data frame. Measures such as `Faithfulness` are computed from them; the results then need only a `query`, what was
-    `retrieved` and the `answer`, and may be a submission to TREC RAG. `by` and `unknown` are those of
-    `evaluate_verdicts`. `CitationValid` needs no labels.
-
-    >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
-    >>> evaluate_results([record], "RR", match="chunk")["RR"]
-    0.5
-    >>> evaluate_results([{**record, "gold_answers": ["soft"], "answer": "Soft!"}], ["EM(normalize=true)", "R"]).means
-    {'EM(normalize=true)': 1.0, 'R': 0.0}
-    """
-    listed = None if measures is None else listed_measures(measures)
-    settings = complete_options(options)
-    check_text("name", name)
-    matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
-    needed, ambiguous = _needed_subjects(listed or (), has_verdicts=verdicts is not None)
-    required = [part for part in PARTS if part in needed]
-    optional = PARTS if listed is None or ambiguous else ()
-    labelled: LabelledResults | None = None
-    if verdicts is None:
-        hint: Message = ["Add ", Parameter("verdicts"), ", or leave them out."]
-        what: Message = [AUTHOR, " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
-        require(by is None and unknown == "bounds", what, hint)
-    if verdicts is None and "verdicts" not in needed:
-        read = read_results(results, fields, required, optional, results_format)
-    else:
-        from karat.evaluation.verdicts import LabelledResults
-
-        labelled = LabelledResults.read(results, verdicts, fields, required, optional, results_format, name, by)
-        read = labelled.results
-    names = listed
-    if names is None:  # labels say more about a generated answer than words that it shares with a gold answer
-        names = [*(DEFAULT_MEASURES if "documents" in read.parts else ()), *(labelled.measures if labelled else ())]
-        names += DEFAULT_ANSWER_MEASURES if "answers" in read.parts else ()
-    subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts
-    selected = select_measures(names, settings["rel"], subjects)
-
-    parts: list[Scores] = []
-    if of_documents := of_subject(selected, "documents"):
-        parts.append(_evaluate_documents(read, of_documents, settings, name))
-    if of_answers := of_subject(selected, "answers"):
-        parts.append(score_answers(read.gold_answers, read.answers, of_answers, settings["missing"], name, read.name))
-    if labelled and (of_verdicts := of_subject(selected, "verdicts")):
-        parts.append(labelled.scores(of_verdicts, unknown, name))
-
-    scores = merge(parts, read.queries, list(map(str, selected)), name)
-    unscored = [] if listed else [Finding("unscored", *what) for what in read.unscored]
-    unscored += labelled.unscored if labelled and not listed else ()
-    notes = [Finding("reading", note, 0) for note in read.notes]
-    scored = {*scores.queries}  # a query without documents and answers may have labels
-    ignored = [query for query in read.empty if query not in scored]
-    findings = (*notes, *scores.findings, *unscored, *empty_results(ignored))
-    return replace(scores, findings=findings, questions=read.questions)
-
-
-def _evaluate_documents(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Scores:
-    """Evaluate the documents of results; errors name the results as their place."""
-    try:
-        matching = CorpusMatcher(matcher_of(settings["match"]))
-        return score_documents(read.truth, read.run, measures, settings, ReadingOptions(), matching, name=name)
-    except KaratError as error:
-        if error.place is None:
-            raise
-        raise error.but(place=error.place.of(read.name)) from error.__cause__
-
-
-def _needed_subjects(measures: Iterable[str | Measure], has_verdicts: bool) -> tuple[set[Subject], bool]:
-    """What the measures need, and whether any measure fits documents and answers, as F1 does."""
-    possible = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in measures]
-    for only in possible:
-        if len(only) == 1 and not has_verdicts:
-            reject_without_labels(only[0])
-    if (
-        has_verdicts
-        and possible
-        and not any(subject_of(each) == "verdicts" for several in possible for each in several)
-    ):
-        hint = "Add a measure such as Faithfulness, or leave the verdicts out."
-        raise KaratError("none of these measures is computed from verdicts", hint=hint)
-    needed = {subject_of(only[0]) for only in possible if len(only) == 1}
-    return needed, any(len(several) > 1 for several in possible)
+        runs = {name: rereadable(run, name or "the run") for name, run in runs.items()}
+    matching = read_matcher(settings["match"], corpus, truth, runs, inputs)
+    judgments = read_shared_truth(truth, inputs, matching.matcher, selected, verdicts, by)
+    plan = EvaluationPlan(selected, settings, matching, inputs)
+    return {
+        name: score_documents(judgments, run, plan, name, progress, paths_of(truth, run)) for name, run in runs.items()
+    }

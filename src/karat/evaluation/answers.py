@@ -10,7 +10,7 @@ from karat.data.answers import Answers
 from karat.data.judged import Floats
 from karat.errors import Place, require
 from karat.errors.arguments import check_text
-from karat.evaluation.answer_facts import AnswerFacts
+from karat.evaluation.facts import AnswerFacts
 from karat.evaluation.findings import SCORE_MISSING, answer_findings, no_common_queries
 from karat.options import Missing, check_choice
 from karat.reading.pairs.digests import LazyDigests, digest

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Self
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, NamedTuple, Self
 
 from karat.analysis.evidence import Evidence
 from karat.data.judged import Bools, Floats, Judged, Pool
 from karat.data.spans import Spans
 from karat.errors import KaratError, Message, Parameter, Place, require, shown
-from karat.evaluation.corpus import CorpusMatcher
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
-from karat.evaluation.reading import ReadingOptions, paths_of, read_judgments, read_labelled_judgments
+from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments, read_labelled_judgments
 from karat.matching.matchers import FunctionMatcher, Matcher, Same
 from karat.options import Missing
-from karat.ranking import RankingRules, judge, judge_pool
+from karat.ranking import Observations, RankingRules, judge, judge_document_lists, judge_pool
 from karat.reading.bytes.input_file import Progress
 from karat.reading.pairs.any_source import Truth, read_run
 from karat.reading.pairs.digests import LazyDigests, span_digests, truth_digests
+from karat.reading.pairs.list_checks import DocumentLists
 from karat.reading.pairs.numeric_ids import Note, notes_on_reading
 from karat.registry import Measure
 from karat.registry.selection import Selection, asked_names, notes_on_names
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
+
+_RECORDED = ("ties", "missing", "duplicates", "ignore_identical_ids")  # options that scores must share to be compared
+_WORTH_A_WARNING = ("empty-truths", "nothing-found", "nothing-retrieved", "keyless-golds")
+
+
+class EvaluationPlan(NamedTuple):
+    """What is computed, and how; the same for all runs that are evaluated together."""
+
+    measures: Selection
+    settings: Mapping[str, Any]
+    """all options of `evaluate`"""
+    matching: CorpusMatcher
+    inputs: ReadingOptions = ReadingOptions()
 
 
 def need_spans(measures: Iterable[Measure]) -> bool:
@@ -55,30 +68,17 @@ def read_shared_truth(
 def score_documents(
     truth: Any,
     run: Any,
-    measures: Selection,
-    settings: Mapping[str, Any],
-    inputs: ReadingOptions,
-    matching: CorpusMatcher,
-    progress: Progress | None = None,
+    plan: EvaluationPlan,
     name: str = "",
-    truth_file: Any = None,
+    progress: Progress | None = None,
+    files: tuple[str, ...] = (),
 ) -> Scores:
-    """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
-    files = paths_of(truth if truth_file is None else truth_file, run)
-    documents = JudgedDocuments.read(truth, run, measures, settings, inputs, matching.matcher, progress, name, files)
-    check_facts(documents.facts, matching.matcher, settings["missing"], documents.evidence.run.name)
-    return scores_of_documents(
-        documents.judged.queries,
-        documents.values(measures),
-        documents.facts,
-        documents.truths,
-        measures,
-        settings,
-        matching,
-        name,
-        documents.labels_by,
-        documents.evidence,
-    )
+    """The scores of a run, which is judged here. `files` are the paths of ground truth and run."""
+    documents = JudgedDocuments.read(truth, run, plan, name, progress, files)
+    facts, evidence = documents.facts, documents.evidence
+    check_facts(facts, plan.matching.matcher, plan.settings["missing"], evidence.run.name)
+    queries, values = documents.judged.queries, documents.values(plan.measures)
+    return scores_of_documents(queries, values, facts, documents.truths, plan, name, documents.labels_by, evidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,51 +105,31 @@ class JudgedDocuments:
         cls,
         truth: Any,
         run: Any,
-        measures: Selection,
-        settings: Mapping[str, Any],
-        inputs: ReadingOptions,
-        matcher: Matcher,
-        progress: Progress | None = None,
+        plan: EvaluationPlan,
         name: str = "",
+        progress: Progress | None = None,
         files: tuple[str, ...] = (),
     ) -> Self:
         """Read ground truth and a run, and judge the documents of the run."""
-        spans: Spans | None = None
-        truths: dict[str, Mapping[str, str]] = {}
-        notes_on_truth: tuple[Note, ...] = ()
-        notes_on_run: tuple[Note, ...] = ()
+        measures, settings, matcher = plan.measures, plan.settings, plan.matching.matcher
+        sources = _Sources(truth, run, plan.inputs)
         if need_spans(measures):
-            from karat.reading.records.spans import materialized, read_spans, spans_of_frame
-
-            truth, run = materialized(truth), materialized(run)
-            if listed := spans_of_frame(truth, "grade", inputs.truth_columns, "the ground truth"):
-                truth, inputs, notes_on_truth = listed.documents, inputs._replace(truth_columns=None), listed.notes
-            if listed := spans_of_frame(run, "score", inputs.run_columns, name or "the run"):
-                run, inputs, notes_on_run = listed.documents, inputs._replace(run_columns=None), listed.notes
-            read = read_spans(truth, run, ("the ground truth", name or "the run"), settings["ignore_identical_ids"])
-            spans = read.spans
-            truths["spans"] = LazyDigests(partial(span_digests, spans, read.gold_documents))
-            if matcher == Same():
-                # The id of a span is the id of its document.
-                truth, run = read.gold_documents or truth, read.retrieved_documents
-
-        judgments = read_judgments(truth, inputs, matcher)
-        by_function = isinstance(matcher, FunctionMatcher)
-        truths["judged"] = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
+            sources = _read_spans(truth, run, plan, name)
+        inputs = sources.inputs
+        judgments = read_judgments(sources.truth, inputs, matcher)
+        columns, form, label = inputs.run_columns, inputs.run_format, name or "the run"
         source = read_run(
-            run,
-            judgments,
-            columns=inputs.run_columns,
-            format=inputs.run_format,
-            key=matcher.key,
-            progress=progress,
-            name=name or "the run",
+            sources.run, judgments, columns=columns, format=form, key=matcher.key, progress=progress, name=label
         )
+        by_function = isinstance(matcher, FunctionMatcher)
+        digests = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
+
         rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
         before, observations = judge(judgments, source, rules, matcher)
         graded = _with_scores_as_grades(before, judgments, measures)
         pool = judge_pool(judgments, source.without_progress(), rules, matcher) if need_pool(measures) else None
         evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher, files)
+
         judged, labels, answered = before, judgments.labels, None
         labelled = None if labels is None else labels.rows
         if settings["missing"] == "skip":
@@ -164,11 +144,12 @@ class JudgedDocuments:
             before=before,
             labelled=labelled,
             only_relevant=judgments.only_relevant,
-            truth_notes=(*notes_on_truth, *judgments.notes),
-            run_notes=(*notes_on_run, *source.notes),
+            truth_notes=(*sources.truth_notes, *judgments.notes),
+            run_notes=(*sources.run_notes, *source.notes),
         )
+        truths = {**sources.digests, "judged": digests}
         by = None if labels is None else labels.by
-        return cls(judged, graded, pool, spans, answered, facts, truths, evidence, by)
+        return cls(judged, graded, pool, sources.spans, answered, facts, truths, evidence, by)
 
     def values(self, measures: Selection) -> dict[str, Floats]:
         """The value of each measure for each query."""
@@ -184,16 +165,50 @@ class JudgedDocuments:
         return values
 
 
+@dataclass(frozen=True, eq=False)
+class _Sources:
+    """Ground truth and a run, as they are judged; and their spans, if measures read them."""
+
+    truth: Any
+    run: Any
+    inputs: ReadingOptions
+    spans: Spans | None = None
+    digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """the digests of the gold spans"""
+    truth_notes: tuple[Note, ...] = ()
+    run_notes: tuple[Note, ...] = ()
+
+
+def _read_spans(truth: Any, run: Any, plan: EvaluationPlan, name: str) -> _Sources:
+    """Read the spans of ground truth and run. Matched by id, the documents that are judged are those of the spans."""
+    from karat.reading.records.spans import materialized, read_spans, spans_of_frame
+
+    inputs, names = plan.inputs, ("the ground truth", name or "the run")
+    truth, run = materialized(truth), materialized(run)
+    truth_notes: tuple[Note, ...] = ()
+    run_notes: tuple[Note, ...] = ()
+    if listed := spans_of_frame(truth, "grade", inputs.truth_columns, names[0]):
+        truth, inputs, truth_notes = listed.documents, inputs._replace(truth_columns=None), listed.notes
+    if listed := spans_of_frame(run, "score", inputs.run_columns, names[1]):
+        run, inputs, run_notes = listed.documents, inputs._replace(run_columns=None), listed.notes
+    read = read_spans(truth, run, names, plan.settings["ignore_identical_ids"])
+    digests = {"spans": LazyDigests(partial(span_digests, read.spans, read.gold_documents))}
+    if plan.matching.matcher == Same():
+        # The id of a span is the id of its document.
+        truth, run = read.gold_documents or truth, read.retrieved_documents
+    return _Sources(truth, run, inputs, read.spans, digests, truth_notes, run_notes)
+
+
 def check_facts(facts: DocumentFacts, matcher: Matcher, missing: Missing, run: str) -> None:
     """Raise an error if ground truth and run, of which all queries are known, do not fit together."""
     golds = facts.golds_without_key + facts.all_golds
-    for name, field, without, total in (
+    for name, key_field, without, total in (
         (None, matcher.gold_key.field, facts.golds_without_key, golds),
         (run, matcher.key.field, facts.without_key, facts.all_retrieved),
     ):
         # With normalization, documents that have the field may still be without a key.
-        if field != "id" and not matcher.key.folds and 0 < without == total:
-            raise _missing_field(matcher, field, name)
+        if key_field != "id" and not matcher.key.folds and 0 < without == total:
+            raise _missing_field(matcher, key_field, name)
     # A run in memory may be empty: the system retrieved nothing.
     if facts.unknown and not facts.answered:
         raise no_common_queries(facts.examples, facts.unknown, run)
@@ -206,23 +221,22 @@ def scores_of_documents(
     values: Mapping[str, Floats],
     facts: DocumentFacts,
     truths: Mapping[str, Mapping[str, str]],
-    measures: Selection,
-    settings: Mapping[str, Any],
-    matching: CorpusMatcher,
+    plan: EvaluationPlan,
     name: str = "",
     labels_by: str | None = None,
     evidence: Evidence | None = None,
 ) -> Scores:
     """The scores of all queries, with the findings that follow from the facts about them."""
-    notes = (*notes_on_reading(facts.truth_notes, facts.run_notes), *matching.notes)
-    found = [Finding("names", note, 0) for note in notes_on_names(measures)]
-    found += [Finding("reading", note, 0) for note in notes]
-    found += findings(facts, list(measures), settings["missing"], matching.matcher, labels_by=labels_by)
-    recorded = {option: settings[option] for option in ("ties", "missing", "duplicates", "ignore_identical_ids")}
+    measures, settings, (matcher, notes_on_corpus), _ = plan
+    notes = (*notes_on_reading(facts.truth_notes, facts.run_notes), *notes_on_corpus)
+    all_findings = [Finding("names", note, 0) for note in notes_on_names(measures)]
+    all_findings += [Finding("reading", note, 0) for note in notes]
+    all_findings += findings(facts, list(measures), settings["missing"], matcher, labels_by=labels_by)
+    recorded = {option: settings[option] for option in _RECORDED}
     recorded |= {} if labels_by is None else {"grades_by": labels_by}
-    fingerprint = Fingerprint(truths, str(matching.matcher), recorded)
+    fingerprint = Fingerprint(truths, str(matcher), recorded)
     asked = asked_names(measures)
-    return Scores(queries, values, tuple(found), name, evidence, fingerprint=fingerprint, asked=asked)
+    return Scores(queries, values, tuple(all_findings), name, evidence, fingerprint=fingerprint, asked=asked)
 
 
 def _missing_field(matcher: Matcher, field: str, run: str | None) -> KaratError:
@@ -248,3 +262,35 @@ def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Meas
             raise truth.scores
         return judged
     return judged if truth.scores is None else judged.regraded(truth.scores)
+
+
+# Lists of gold and of retrieved documents, one of each per question, for evaluators and pooled metrics.
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedLists:
+    """Lists of documents after matching: in `binary`, each gold document has grade 1; in `graded`, its score."""
+
+    binary: Judged
+    scores: Floats | KaratError | None
+    observations: Observations
+
+    @cached_property
+    def graded(self) -> Judged:
+        """The score of a gold document is its grade, and 1 in queries without scores; an error if a score is wrong."""
+        if isinstance(self.scores, KaratError):
+            raise self.scores
+        return self.binary if self.scores is None else self.binary.regraded(self.scores)
+
+
+def match_documents(truth: DocumentLists, run: DocumentLists, match: Matcher, names: tuple[str, str]) -> JudgedLists:
+    """Find the gold documents of each question among its retrieved ones; errors call the two inputs by `names`."""
+    judged, observations, scores = judge_document_lists(truth, run, match, names)
+    return JudgedLists(judged, scores, observations)
+
+
+def warnings(lists: JudgedLists, match: Matcher) -> str:
+    """Warnings about lists that were matched, which name all queries concerned; empty if there are none."""
+    facts = DocumentFacts.of(lists.binary, lists.observations)
+    all_findings = findings(facts, match=match, listed=len(lists.binary.queries))
+    return " ".join(str(finding) for finding in all_findings if finding.code in _WORTH_A_WARNING)

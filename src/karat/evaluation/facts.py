@@ -1,4 +1,4 @@
-"""Facts about documents that were judged: what findings and checks need to know, for any part of the queries.
+"""Facts about documents and answers: what findings and checks need to know, for any part of the queries.
 
 The facts of several parts can be merged. So a part can be evaluated anywhere, and the findings are about all queries.
 """
@@ -6,13 +6,15 @@ The facts of several parts can be merged. So a part can be evaluated anywhere, a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from heapq import nsmallest
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from karat.data.answers import Answers
 from karat.data.judged import Bools, Judged
 from karat.ranking import Observations
 from karat.reading.pairs.numeric_ids import Note
@@ -123,10 +125,9 @@ class DocumentFacts:
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
         """The facts about the queries of all parts, each of which has other queries."""
-        several = list(parts)
-        return cls(
-            **{each.name: _merged(each.name, [getattr(part, each.name) for part in several]) for each in fields(cls)}
-        )
+        all_parts = list(parts)
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: _merged(name, [getattr(part, name) for part in all_parts]) for name in names})
 
 
 def _merged(name: str, values: Sequence[Any]) -> Any:
@@ -149,10 +150,10 @@ def _merged(name: str, values: Sequence[Any]) -> Any:
 
 def thresholds(measures: Sequence[Measure]) -> list[float]:
     """The lowest grades that count as relevant in these measures, in ascending order."""
-    found = {float(rel) for measure in measures if isinstance(rel := measure.get("rel"), int | float) and rel > 0}
+    grades = {float(rel) for measure in measures if isinstance(rel := measure.get("rel"), int | float) and rel > 0}
     if any(measure.definition.graded and not measure.get("rel") for measure in measures):
-        found.add(LEAST_POSITIVE)  # any positive grade counts in graded measures
-    return sorted(found)
+        grades.add(LEAST_POSITIVE)  # any positive grade counts in graded measures
+    return sorted(grades)
 
 
 def largest_cutoff(measures: Sequence[Measure]) -> int | None:
@@ -200,3 +201,54 @@ def _labelled(judged: Judged, rows: Bools, measures: Sequence[Measure]) -> Share
     if cutoff is not None:
         is_judged &= judged.hit_rank <= cutoff
     return Share(int(rows[judged.hit_gold[is_judged]].sum()), int(is_judged.sum()))
+
+
+@dataclass(frozen=True)
+class AnswerFacts:
+    """Facts about the answers to some questions."""
+
+    known: int = 0
+    """questions with a gold answer"""
+    absent: tuple[str, ...] = ()
+    """those of them without a predicted answer"""
+    unknown: tuple[str, ...] = ()
+    """questions without a gold answer"""
+    any_predicted: bool = False
+    """whether any question is among the predictions"""
+    any_common: bool = False
+    """whether any question is in both the ground truth and the predictions"""
+    truth_examples: tuple[str, ...] = ()
+    """the first questions of the ground truth by id, if none is in both"""
+    prediction_examples: tuple[str, ...] = ()
+    """the first questions of the predictions by id, if none is in both"""
+
+    @classmethod
+    def of(
+        cls, answers: Answers, golds: Mapping[str, Sequence[str] | None], predicted: Mapping[str, str | None]
+    ) -> Self:
+        """The facts about the answers to the questions that have gold answers."""
+        rows = zip(answers.queries, answers.predicted, strict=True)
+        absent = [query for query, answer in rows if answer is None]
+        unknown = [query for query, texts in golds.items() if texts is None]
+        unknown += [query for query in predicted if query not in golds]
+        any_common = not golds.keys().isdisjoint(predicted)
+        examples = [() if any_common else tuple(nsmallest(_EXAMPLES, each)) for each in (golds, predicted)]
+        return cls(len(answers.queries), tuple(absent), tuple(unknown), bool(predicted), any_common, *examples)
+
+    @classmethod
+    def merged(cls, parts: Iterable[Self]) -> Self:
+        """The facts about the questions of all parts, each of which has other questions."""
+        all_parts = list(parts)
+
+        def joined(name: str) -> Iterator[str]:
+            return chain.from_iterable(getattr(part, name) for part in all_parts)
+
+        return cls(
+            sum(part.known for part in all_parts),
+            tuple(joined("absent")),
+            tuple(joined("unknown")),
+            any(part.any_predicted for part in all_parts),
+            any(part.any_common for part in all_parts),
+            tuple(nsmallest(_EXAMPLES, joined("truth_examples"))),
+            tuple(nsmallest(_EXAMPLES, joined("prediction_examples"))),
+        )

@@ -1,20 +1,23 @@
-"""What the caller of an evaluation says about its sources, and reading the ground truth and the matcher's texts."""
+"""What the caller of an evaluation says about its sources; and reading the ground truth, its labels, and a corpus."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.errors import Message, Parameter, first_few, plural, require
+from karat.documents.fields import DocumentLike, document_field
+from karat.documents.ids import identifier
+from karat.errors import KaratError, Message, Parameter, first_few, plural, require
 from karat.errors.arguments import check_mapping, check_text
-from karat.evaluation.corpus import CorpusMatcher, check_corpus, with_corpus
-from karat.matching.matchers import Match, Matcher, Same, matcher_of
+from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of
 from karat.options import AUTHOR, RankingOptions
 from karat.reading.bytes.names import check_format
 from karat.reading.columns import GivenNames
 from karat.reading.pairs.any_source import Truth, read_run, read_truth
+from karat.reading.pairs.containers import RankedLists, Run
 
 if TYPE_CHECKING:
     from karat.grounding.labels.votes import DocumentGrades
@@ -36,13 +39,20 @@ class ReadingOptions(NamedTuple):
     split: str | None = None
 
 
+class CorpusMatcher(NamedTuple):
+    """A matcher that knows the texts of a corpus, and notes on reading them."""
+
+    matcher: Matcher
+    notes: tuple[str, ...] = ()
+
+
 def check_reading(inputs: ReadingOptions, progress: object) -> None:
     """Reject wrong arguments before anything is read."""
     for option, columns in (("truth_columns", inputs.truth_columns), ("run_columns", inputs.run_columns)):
         check_mapping(option, columns, {"doc": "docno"})
-    for option, given in (("truth_format", inputs.truth_format), ("run_format", inputs.run_format)):
-        if given is not None:
-            check_format(given, option)
+    for option, name in (("truth_format", inputs.truth_format), ("run_format", inputs.run_format)):
+        if name is not None:
+            check_format(name, option)
     split = Parameter("split", inputs.split)
     require(inputs.split is None or isinstance(inputs.split, str), [split, " is not a text"])
     require(progress is None or callable(progress), [Parameter("progress", progress), " is not a function"])
@@ -55,8 +65,8 @@ def paths_of(*sources: Any) -> tuple[str, ...]:
 
 def read_judgments(truth: Any, inputs: ReadingOptions, matcher: Matcher) -> Truth:
     """Read ground truth, with the keys that a matcher compares."""
-    columns, given = inputs.truth_columns, inputs.truth_format
-    return read_truth(truth, columns=columns, format=given, split=inputs.split, key=matcher.gold_key)
+    columns, form = inputs.truth_columns, inputs.truth_format
+    return read_truth(truth, columns=columns, format=form, split=inputs.split, key=matcher.gold_key)
 
 
 def read_labelled_judgments(
@@ -76,21 +86,21 @@ def read_labelled_judgments(
     what = f"labels grade documents by their ids, and documents are matched by {matcher}"
     require(matcher == Same(), what, ["Use ", Parameter("match", "id"), ", the default."])
     records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
-    found = document_grades(records, by)
-    judgments = with_labels(read_judgments(truth, inputs, matcher), found.grades, found.by, records.calls)
-    return replace(judgments, notes=(*judgments.notes, *records.notes, _note_on_labels(judgments, found)))
+    labels = document_grades(records, by)
+    judgments = with_labels(read_judgments(truth, inputs, matcher), labels.grades, labels.by, records.calls)
+    return replace(judgments, notes=(*judgments.notes, *records.notes, _note_on_labels(judgments, labels)))
 
 
-def _note_on_labels(truth: Truth, found: DocumentGrades) -> str:
+def _note_on_labels(truth: Truth, labels: DocumentGrades) -> str:
     """How many documents have a grade from labels, and why others have none."""
     used = 0 if truth.labels is None else int(truth.labels.rows.sum())
-    unknown = sorted(found.grades.keys() - truth.positions.keys())
-    judged = len(found.chosen.labels) - used - sum(len(found.grades[query]) for query in unknown)
+    unknown = sorted(labels.grades.keys() - truth.positions.keys())
+    judged = len(labels.chosen.labels) - used - sum(len(labels.grades[query]) for query in unknown)
     others = [f"{plural(judged, 'label')} of judged documents not used"] if judged else []
-    others += [f"{plural(count, 'document')} left unjudged ({why})" for why, count in found.chosen.without.items()]
+    others += [f"{plural(count, 'document')} left unjudged ({why})" for why, count in labels.chosen.without.items()]
     if unknown:
         others.append(f"{plural(len(unknown), 'query')} without ground truth ignored: {first_few(unknown)}")
-    return "; ".join([f"labels by {found.by} grade {plural(used, 'unjudged document')}", *others])
+    return "; ".join([f"labels by {labels.by} grade {plural(used, 'unjudged document')}", *others])
 
 
 def read_matcher(
@@ -102,8 +112,47 @@ def read_matcher(
         return CorpusMatcher(matcher)
     check_corpus(matcher)
     judgments = read_judgments(truth, inputs, Same())
-    columns, given = inputs.run_columns, inputs.run_format
+    columns, form = inputs.run_columns, inputs.run_format
     by_id = (
-        read_run(run, judgments, columns=columns, format=given, name=name or "the run") for name, run in runs.items()
+        read_run(run, judgments, columns=columns, format=form, name=name or "the run") for name, run in runs.items()
     )
-    return with_corpus(matcher, corpus, judgments, by_id)
+    return _with_corpus(matcher, corpus, judgments, by_id)
+
+
+def _with_corpus(matcher: Matcher, corpus: Any, truth: Truth, runs: Iterable[Run]) -> CorpusMatcher:
+    """A matcher that knows the texts of the documents of ground truth and runs, which were read by id.
+
+    Of documents with a content of their own, and of queries that are not evaluated, no texts are read.
+    """
+    from karat.reading.texts.texts import read_texts
+
+    wanted = _without_content(truth.docs if truth.documents is None else truth.documents)
+    for run in runs:
+        for load in run.batches():
+            batch = load()
+            listed = batch.documents if isinstance(batch, RankedLists) else batch.by_query()
+            for query, documents in zip(batch.queries, listed, strict=True):
+                if query in truth.positions:
+                    wanted |= _without_content(documents)
+    texts = read_texts(corpus, wanted)
+    return CorpusMatcher(matcher.with_texts({doc: text.text for doc, text in texts.items()}), texts.notes)
+
+
+def check_corpus(matcher: Matcher) -> None:
+    """Reject a corpus if documents are not matched by their texts."""
+    if isinstance(matcher, FunctionMatcher) or not matcher.key.field == matcher.gold_key.field == "content":
+        hint = "Match by content, chunk, fuzzy or overlap, or leave the corpus out."
+        raise KaratError(f"the corpus has no effect if documents are matched by {matcher}", hint=hint)
+
+
+def _without_content(documents: Iterable[DocumentLike]) -> set[str]:
+    """The ids of documents that have no content of their own; a text is an id."""
+    ids: set[str] = set()
+    for document in documents:
+        if isinstance(document, str):
+            ids.add(document)
+        elif isinstance(document, Integral):
+            ids.add(identifier(document, "a document"))
+        elif not document_field(document, "content") and (id_ := document_field(document, "id")) is not None:
+            ids.add(identifier(id_, "a document"))
+    return ids

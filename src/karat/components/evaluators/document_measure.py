@@ -10,7 +10,7 @@ from karat.components.run_cache import cached
 from karat.components.serialization import SerializableComponent
 from karat.documents.fields import check_field
 from karat.errors import KaratError, Message, Parameter, safe_line, shown
-from karat.evaluation.lists import JudgedLists, match_documents, warnings
+from karat.evaluation.documents import JudgedLists, match_documents, warnings
 from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of
 from karat.measures import Measure, parse
 from karat.reading.pairs.list_checks import DocumentLists, check_document_lists

@@ -49,9 +49,8 @@ from karat.engines.spark.answers import evaluate_answers
 from karat.engines.spark.verdicts import evaluate_verdicts
 from karat.errors import Parameter, require
 from karat.errors.arguments import check_switch, check_text
-from karat.evaluation.corpus import CorpusMatcher, check_corpus
 from karat.evaluation.documents import need_pool
-from karat.evaluation.reading import EvaluationOptions, ReadingOptions, check_reading
+from karat.evaluation.reading import CorpusMatcher, EvaluationOptions, ReadingOptions, check_corpus, check_reading
 from karat.matching.matchers import matcher_of
 from karat.options import AUTHOR, complete_options
 from karat.registry.selection import DEFAULT_MEASURES, Measures, select_measures

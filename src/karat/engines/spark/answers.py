@@ -15,8 +15,8 @@ from karat.engines.spark.stored import scores_of_buckets
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
 from karat.errors.arguments import check_switch, check_text
-from karat.evaluation.answer_facts import AnswerFacts
 from karat.evaluation.answers import ComparedAnswers, check_answer_facts, scores_of_answers
+from karat.evaluation.facts import AnswerFacts
 from karat.options import Missing, check_choice
 from karat.reading.records.answers import check_gold_answers, read_part_of_gold_answers, read_predicted_answers
 from karat.reading.records.records import ListsAsText, field_names

@@ -15,10 +15,9 @@ from karat.engines.spark.measures import portable
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
 from karat.errors import KaratError, Message, Parameter
-from karat.evaluation.corpus import CorpusMatcher
-from karat.evaluation.documents import JudgedDocuments, check_facts, need_spans, scores_of_documents
+from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, check_facts, need_spans, scores_of_documents
 from karat.evaluation.facts import DocumentFacts
-from karat.evaluation.reading import ReadingOptions
+from karat.evaluation.reading import CorpusMatcher, ReadingOptions
 from karat.matching.matchers import Matcher, Same
 from karat.reading.pairs.any_source import Truth, read_truth, require_truth
 from karat.reading.pairs.mappings import check_matched_by_id
@@ -74,14 +73,12 @@ class DocumentWork:
             golds, found = (texts_of_rows(table, side.columns["doc"]) for table, side in sides)
             matcher = matcher.with_texts(golds | found)
             truth, run = (table.drop_columns([TEXT]) for table, _ in sides)
+        inputs = ReadingOptions(self.truth.columns, self.run.columns)
         documents = JudgedDocuments.read(
             self._read_truth(truth, matcher, need_spans(measures)),
             run,
-            measures,
-            self.settings,
-            ReadingOptions(self.truth.columns, self.run.columns),
-            matcher,
-            name=self.run.name,
+            EvaluationPlan(measures, self.settings, CorpusMatcher(matcher), inputs),
+            self.run.name,
         )
         queries = documents.judged.queries
         scored = set(queries)
@@ -151,10 +148,8 @@ class DocumentEvaluation:
                 truths[kind] |= skipped
         labels_by = collected.facts[0].labels_by
         matching = self.matching if self.corpus is None else self.matching._replace(notes=self.corpus.notes)
-        scores = scores_of_documents(
-            collected.queries, collected.values, facts, truths, self.measures, self.settings, matching,
-            self.name, labels_by,
-        )  # fmt: skip
+        plan = EvaluationPlan(self.measures, self.settings, matching)
+        scores = scores_of_documents(collected.queries, collected.values, facts, truths, plan, self.name, labels_by)
         return replace(scores, findings=(*scores.findings, *collected.findings))
 
     def _check(self) -> None:

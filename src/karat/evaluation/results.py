@@ -1,0 +1,181 @@
+"""evaluate_results(): evaluate the documents, the answers and the labels in one file of results, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from karat.errors import KaratError, Message, Parameter, require
+from karat.errors.arguments import check_text
+from karat.evaluation.answers import score_answers
+from karat.evaluation.documents import EvaluationPlan, score_documents
+from karat.evaluation.findings import empty_results
+from karat.evaluation.reading import CorpusMatcher, EvaluationOptions
+from karat.matching.matchers import matcher_of
+from karat.options import AUTHOR, Unknown, complete_options
+from karat.reading.records.result_fields import PARTS
+from karat.reading.records.results import Results, read_results
+from karat.registry import Measure, Subject, meanings, parse
+from karat.registry.selection import (
+    DEFAULT_ANSWER_MEASURES,
+    DEFAULT_MEASURES,
+    Measures,
+    Selection,
+    listed_measures,
+    of_subject,
+    reject_without_labels,
+    select_measures,
+    subject_of,
+)
+from karat.scores import Finding, Scores
+from karat.scores.bounds import Bounds, bounds_of_rows
+from karat.scores.fingerprint import merged_fingerprint
+from karat.scores.sample_variance import SampleVariance, variances_of_rows
+
+if TYPE_CHECKING:
+    from karat.evaluation.verdicts import LabelledResults
+
+
+def evaluate_results(
+    results: Any,
+    measures: Measures | None = None,
+    *,
+    fields: Mapping[str, str] | None = None,
+    results_format: str | None = None,
+    name: str = "",
+    verdicts: Any = None,
+    by: str | None = None,
+    unknown: Unknown = "bounds",
+    **options: Unpack[EvaluationOptions],
+) -> Scores:
+    """Evaluate the results of a RAG system: a list of records, one per question, or a file in any format.
+
+    A record has a `query` and, to evaluate documents, its `truth` (texts, ids or documents) and the `retrieved`
+    documents, best first; to evaluate answers, its `gold_answers` and the predicted `answer`. Other usual names are
+    read too, with a note; `fields` gives any others: `{"retrieved": "response.source_nodes"}`. The options are those of
+    `evaluate`.
+
+    `verdicts` are labels about the answers of the system `name`: a verdict file or several, a list of records, or a
+    data frame. Measures such as `Faithfulness` are computed from them; the results then need only a `query`, what was
+    `retrieved` and the `answer`, and may be a submission to TREC RAG. `by` and `unknown` are those of
+    `evaluate_verdicts`. `CitationValid` needs no labels.
+
+    >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
+    >>> evaluate_results([record], "RR", match="chunk")["RR"]
+    0.5
+    >>> evaluate_results([{**record, "gold_answers": ["soft"], "answer": "Soft!"}], ["EM(normalize=true)", "R"]).means
+    {'EM(normalize=true)': 1.0, 'R': 0.0}
+    """
+    listed = None if measures is None else listed_measures(measures)
+    settings = complete_options(options)
+    check_text("name", name)
+    matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
+    needed, ambiguous = _needed_subjects(listed or (), has_verdicts=verdicts is not None)
+    required = [part for part in PARTS if part in needed]
+    optional = PARTS if listed is None or ambiguous else ()
+    labelled: LabelledResults | None = None
+    if verdicts is None:
+        hint: Message = ["Add ", Parameter("verdicts"), ", or leave them out."]
+        what: Message = [AUTHOR, " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
+        require(by is None and unknown == "bounds", what, hint)
+    if verdicts is None and "verdicts" not in needed:
+        read = read_results(results, fields, required, optional, results_format)
+    else:
+        from karat.evaluation.verdicts import LabelledResults
+
+        labelled = LabelledResults.read(results, verdicts, fields, required, optional, results_format, name, by)
+        read = labelled.results
+    names = _default_measures(read, labelled) if listed is None else listed
+    subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts
+    selected = select_measures(names, settings["rel"], subjects)
+    parts = [*_scores_of_parts(read, selected, settings, name)]
+    if labelled and (of_verdicts := of_subject(selected, "verdicts")):
+        parts.append(labelled.scores(of_verdicts, unknown, name))
+    scores = _merge(parts, read.queries, list(map(str, selected)), name)
+    unscored = [] if listed else _unscored(read, labelled)
+    return _with_notes(scores, read, unscored)
+
+
+def _needed_subjects(measures: Iterable[str | Measure], has_verdicts: bool) -> tuple[set[Subject], bool]:
+    """What the measures need, and whether any measure fits documents and answers, as F1 does."""
+    possible = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in measures]
+    unambiguous = [fitting[0] for fitting in possible if len(fitting) == 1]
+    if not has_verdicts:
+        for measure in unambiguous:
+            reject_without_labels(measure)
+    elif possible and not any(subject_of(measure) == "verdicts" for fitting in possible for measure in fitting):
+        hint = "Add a measure such as Faithfulness, or leave the verdicts out."
+        raise KaratError("none of these measures is computed from verdicts", hint=hint)
+    return {subject_of(measure) for measure in unambiguous}, len(unambiguous) < len(possible)
+
+
+def _default_measures(read: Results, labelled: LabelledResults | None) -> list[str]:
+    """The measures of what the results contain."""
+    # Labels say more about a generated answer than words that it shares with a gold answer.
+    names = [*(DEFAULT_MEASURES if "documents" in read.parts else ()), *(labelled.measures if labelled else ())]
+    return [*names, *(DEFAULT_ANSWER_MEASURES if "answers" in read.parts else ())]
+
+
+def _scores_of_parts(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Iterator[Scores]:
+    """The scores of documents and those of answers, as far as the measures are about them."""
+    if of_documents := of_subject(measures, "documents"):
+        plan = EvaluationPlan(of_documents, settings, CorpusMatcher(matcher_of(settings["match"])))
+        try:
+            scores = score_documents(read.truth, read.run, plan, name)
+        except KaratError as error:  # the ground truth and the run are in the results
+            if error.place is None:
+                raise
+            raise error.but(place=error.place.of(read.name)) from error.__cause__
+        yield scores
+    if of_answers := of_subject(measures, "answers"):
+        yield score_answers(read.gold_answers, read.answers, of_answers, settings["missing"], name, read.name)
+
+
+def _merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
+    """One table of scores from several, with null for a query that a part does not have.
+
+    Rows are in the order of `queries`, columns in the order of `measures`.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    scored = {query for part in parts for query in part.queries}
+    rows = [query for query in queries if query in scored]
+    values = {}
+    label_bounds: dict[str, Bounds] = {}
+    sample_variances: dict[str, SampleVariance] = {}
+    for part in parts:
+        row_of = {query: row for row, query in enumerate(part.queries)}
+        taken = np.array([row_of.get(query, -1) for query in rows], np.int64)
+        label_bounds |= bounds_of_rows(part.label_bounds, taken, tuple(rows))
+        sample_variances |= variances_of_rows(part.sample_variances, taken)
+        values.update({column: np.append(numbers, np.nan)[taken] for column, numbers in part.values.items()})
+    return Scores(
+        tuple(rows),
+        {measure: values[measure] for measure in measures},
+        tuple(finding for part in parts for finding in part.findings),
+        name,
+        next((part.evidence for part in parts if part.evidence), None),
+        next((part.answers for part in parts if part.answers), None),
+        merged_fingerprint([part.fingerprint for part in parts]),
+        {asked: column for part in parts for asked, column in part.asked.items()},
+        verdicts=next((part.verdicts for part in parts if part.verdicts), None),
+        label_bounds=label_bounds,
+        sample_variances=sample_variances,
+    )
+
+
+def _unscored(read: Results, labelled: LabelledResults | None) -> list[Finding]:
+    """What the results contain, but could not be scored."""
+    return [*(Finding("unscored", *what) for what in read.unscored), *(labelled.unscored if labelled else ())]
+
+
+def _with_notes(scores: Scores, read: Results, unscored: Sequence[Finding]) -> Scores:
+    """The same scores with the questions, and with findings about how the results were read."""
+    notes = [Finding("reading", note, 0) for note in read.notes]
+    scored = {*scores.queries}  # a query without documents and answers may have labels
+    ignored = [query for query in read.empty if query not in scored]
+    findings = (*notes, *scores.findings, *unscored, *empty_results(ignored))
+    return replace(scores, findings=findings, questions=read.questions)
