@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from io import BytesIO
 from itertools import islice
 from typing import Any, BinaryIO, Self
 
@@ -55,10 +56,11 @@ class Journal:
         self.notes: list[str] = []
         self._is_read_only = read_only or replay
         self._retry_failed = retry_failed
-        self._known = KnownRecords()
+        self._known = KnownRecords(self._record_at)
         self._looked_up = self._missing = self._unwritten = 0
         self._first_missing = ""
         self._file: AppendedFile | None = None
+        self._lines: BinaryIO = BytesIO()  # what is known, for reading it again
         self._before = b""  # what has to be written before the next record
         self._last_sync = time.monotonic()
 
@@ -70,12 +72,14 @@ class Journal:
                     on_error.callback(self._file.close)
                 with _opened(self.path) as file:
                     self._read(file)
+                self._lines = open(self.path, "rb")  # until __exit__
                 on_error.pop_all()
         if self._file is not None:
             _being_written.append(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self._lines.close()
         if self._file is not None:
             _being_written.remove(self)
             try:
@@ -123,10 +127,7 @@ class Journal:
         return call.state != "failed" or (call.reply is not None and not self._retry_failed)
 
     def items(self, query: str, system: str | None) -> dict[str, Item]:
-        """The items of a system, or those of a question for all systems, as they are now, by id.
-
-        Those that are not extracted by a model may have no texts, only digests.
-        """
+        """The items of a system, or those of a question for all systems, as they are now, by id."""
         return self._known.items(query, system, Place(self.path, query=query))
 
     def write(self, call: Record | None, records: Sequence[Record]) -> None:
@@ -148,12 +149,17 @@ class Journal:
         self._unwritten += len(records)
         if not records or self._is_read_only:
             return
-        if self._file is not None:
+        lines = [*map(record_line, records)]
+        if self._file is None:
+            start = self._lines.seek(0, os.SEEK_END)
+            self._lines.writelines(lines)
+        else:
             self._check_owners(records)
-            self._file.append(b"".join([self._before, *map(record_line, records)]))
+            start = self._file.append(b"".join([self._before, *lines])) + len(self._before)
             self._before = b""
-        for record in records:
-            self._known.add(record)
+        for record, line in zip(records, lines, strict=True):
+            self._known.add(record, start)
+            start += len(line)
         if self._file is not None and time.monotonic() - self._last_sync > _SECONDS_BETWEEN_SYNCS:
             self._file.sync()
             self._last_sync = time.monotonic()
@@ -198,6 +204,15 @@ class Journal:
                 is_known = is_judged_without_call(record) and self._known.is_latest(record)
             new += [] if is_known else [record]
         return new
+
+    def _record_at(self, start: int) -> Record:
+        """The record that begins at a byte."""
+        self._lines.seek(start)
+        line = self._lines.readline()
+        [record] = decode_lines([line]) or [None]
+        if type(record) is dict and "record" in record:
+            return record
+        return _record(line.removeprefix(BOM), Place(self.path), is_first=False)
 
     def _read(self, file: BinaryIO) -> None:
         """Find out what is in the file, and remove what a crash has left of a call."""
