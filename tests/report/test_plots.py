@@ -13,7 +13,7 @@ import pytest
 import vl_convert
 
 from karat import Comparison, KaratError, Scores, SystemScores, compare, evaluate_runs, parse
-from karat.analysis.other_measures import other_measures
+from karat.analysis.evidence import other_measures
 from karat.cli import demo_data as demo
 from karat.errors.installing import pip_install
 from karat.report.plots.kinds import KINDS, charts_for_page

@@ -10,7 +10,7 @@ import numpy as np
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
 from karat.analysis.gradings import lowest_and_highest
 from karat.data.judged import Judged
-from karat.errors import KaratError, Parameter, Place, require
+from karat.errors import KaratError, Message, Parameter, Place, require
 from karat.errors.arguments import as_number
 from karat.measures import definitions, parse
 from karat.options import check_choice
@@ -64,8 +64,9 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
         low, high, exact = lowest_and_highest(measure, judged, value, unjudged, grade, progress)
     position = {query: at for at, query in enumerate(judged.queries)}
     order = np.array([position[query] for query in queries], np.int64)
-    found = Bounds(str(measure), judged.queries, value, low, high, exact, unjudged, np.zeros(len(low), bool), grade)
-    return found.take(order, queries)
+    nullable = np.zeros(len(low), bool)
+    of_judged = Bounds(str(measure), judged.queries, value, low, high, exact, unjudged, nullable, grade)
+    return of_judged.take(order, queries)
 
 
 def _bounds_of_labels(scores: Scores, measure: Measure, max_grade: float | None) -> Bounds:
@@ -89,17 +90,12 @@ def _check_effect(measure: Measure) -> None:
         check_choice(f"{measure}: unjudged", effect, get_args(Effect))
         return
     if "rel" in definition.parameters and measure(rel=1).unjudged:
-        raise KaratError(
-            f"{measure} has no bounds: every judged document reaches this threshold",
-            hint="Use a rel above 0.",
-        )
+        what = f"{measure} has no bounds: every judged document reaches this threshold"
+        raise KaratError(what, hint="Use a rel above 0.")
     names = [known.name for known in definitions() if Measure(known.name, definition=known).unjudged]
-    if definition.takes == "answers":
-        raise KaratError("answer measures have no bounds", hint=f"Measures with bounds: {', '.join(names)}.")
-    raise KaratError(
-        f"{measure} has no bounds: how unjudged documents affect it is not known",
-        hint=f"Measures with bounds: {', '.join(names)}.",
-    )
+    unknown = f"{measure} has no bounds: how unjudged documents affect it is not known"
+    what = "answer measures have no bounds" if definition.takes == "answers" else unknown
+    raise KaratError(what, hint=f"Measures with bounds: {', '.join(names)}.")
 
 
 def _evidence(scores: Scores) -> Evidence:
@@ -119,37 +115,33 @@ def _evaluated(scores: Scores) -> tuple[str, ...]:
     return tuple(query for query, kept in zip(scores.queries, measured.tolist(), strict=True) if kept)
 
 
-def _max_grade(judged: Judged, given: float | None) -> float:
+def _max_grade(judged: Judged, max_grade: float | None) -> float:
     largest = float(judged.gold_grade.max(initial=0.0))
-    if given is None:
+    if max_grade is None:
         return largest or 1.0
-    grade = as_number(given)
+    argument, grade = Parameter("max_grade", max_grade), as_number(max_grade)
     if grade is None or not 0 < grade < math.inf:
-        raise KaratError(
-            [Parameter("max_grade", given), " is not the grade of a relevant document"], hint="Use a number above 0."
-        )
-    require(
-        grade >= largest,
-        [Parameter("max_grade", given), f" is below the largest grade in the ground truth, {format_value(largest)}"],
-        f"Use {format_value(largest)} or more, or leave it out.",
-    )
+        raise KaratError([argument, " is not the grade of a relevant document"], hint="Use a number above 0.")
+    text = format_value(largest)
+    what: Message = [argument, f" is below the largest grade in the ground truth, {text}"]
+    require(grade >= largest, what, f"Use {text} or more, or leave it out.")
     return grade
 
 
 def _check_repeats(evidence: Evidence) -> None:
     """Reject unjudged documents at several ranks: the gradings that give the lowest and highest value are unknown."""
     judged, truth = evidence.judged, evidence.truth
-    found = evidence.repeated_unjudged
-    if found is None:
+    repeated = evidence.repeated_unjudged
+    if repeated is None:
         # Several chunks may match one gold that is in the pool but unjudged.
         unknown = judged.hit_grade < 0
         rank = judged.hit_query * (judged.retrieved.max(initial=0) + 1) + judged.hit_rank
-        several = np.bincount(judged.hit_gold[unknown], minlength=len(truth.docs)) > 1
-        rows = unknown & several[judged.hit_gold] & ~np.isin(rank, rank[~unknown])
+        is_repeated = np.bincount(judged.hit_gold[unknown], minlength=len(truth.docs)) > 1
+        rows = unknown & is_repeated[judged.hit_gold] & ~np.isin(rank, rank[~unknown])
         for row in np.flatnonzero(rows)[:1].tolist():
-            found = judged.queries[judged.hit_query[row]], truth.docs[judged.hit_gold[row]]
-    if found is not None:
-        query, document = found
+            repeated = judged.queries[judged.hit_query[row]], truth.docs[judged.hit_gold[row]]
+    if repeated is not None:
+        query, document = repeated
         raise KaratError(
             f"the unjudged document {document} is at several ranks; bounds need unjudged documents to be listed once",
             place=Place(evidence.run.name, query=query),

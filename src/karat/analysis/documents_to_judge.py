@@ -53,9 +53,9 @@ def documents_to_judge(
         if as_count(value, least) is None:
             raise KaratError([Parameter(name, value), f" is not a whole number of {least} or more"])
     require(systems, "no system was given", "Pass what evaluate_runs returns.")
-    found = [_evidence(scores, name) for name, scores in systems.items()]
+    runs = [_evidence(scores, name) for name, scores in systems.items()]
     best: dict[str, dict[str, int]] = {}
-    for evidence in found:
+    for evidence in runs:
         for query, ranks in _unjudged(evidence, depth):
             known = best.setdefault(query, {})
             for document, rank in ranks.items():
@@ -64,7 +64,7 @@ def documents_to_judge(
         query: tuple(sorted(ranks, key=lambda document: (ranks[document], document)))
         for query, ranks in sorted(best.items())
     }
-    return DocumentsToJudge(unjudged, _drawn(found[0].truth, overlap, seed))
+    return DocumentsToJudge(unjudged, _drawn_at_random(runs[0].truth, overlap, seed))
 
 
 def _evidence(scores: Scores, name: str) -> Evidence:
@@ -91,7 +91,7 @@ def _unjudged_ranks(evidence: Evidence, ranking: Ranking, depth: int) -> list[in
     return [rank for rank in sorted(ranking.documents) if rank <= depth and rank not in judged]
 
 
-def _drawn(truth: Truth, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:
+def _drawn_at_random(truth: Truth, overlap: int, seed: int) -> dict[str, tuple[str, ...]]:
     """The judged documents of queries that are drawn at random."""
     is_judged = truth.grades >= 0
     if truth.labels is not None:

@@ -1,22 +1,27 @@
-"""Evidence: the judged documents that scores were computed from, and the run, to be read again on demand."""
+"""Evidence: the judged documents that scores were computed from, and the run, to be read again on demand.
+
+Other measures of the same queries are computed from it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from karat.data.judged import Judged
+from karat.data.judged import Floats, Judged
 from karat.documents.fields import DocumentLike, document_keys
 from karat.errors import KaratError, shown
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher, Matcher
+from karat.measures import RR, meanings
 from karat.ranking import RankingRules
-from karat.reading.pairs.containers import Batch, InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
+from karat.reading.pairs.containers import InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 from karat.registry import Measure
+from karat.scores import Scores
 
 # The hint for scores without evidence.
 NO_RUN_DATA = "Evaluate again: saved scores, and scores returned by evaluators, do not include the run."
@@ -57,7 +62,7 @@ class Evidence:
                 if isinstance(batch, RankedLists):
                     retrieved.setdefault(query, []).extend(batch.documents[at])
                 elif folds:
-                    retrieved.setdefault(query, []).extend(dict.fromkeys(doc for doc, _ in _rows(batch, at)))
+                    retrieved.setdefault(query, []).extend(dict.fromkeys(_documents(batch, at)))
         repeated = ((query, self._repeated_unjudged(query, documents)) for query, documents in retrieved.items())
         return next(((query, document) for query, document in repeated if document is not None), None)
 
@@ -90,11 +95,54 @@ class Evidence:
         return [document for document, name in zip(documents, ids, strict=True) if name != query]
 
 
-def _rows(batch: Batch, at: int) -> Iterator[tuple[str, float]]:
-    """The documents of one query of a batch, each with its score; nothing for lists, which have no scores."""
+def _documents(batch: ScoredMappings | ScoredRows, at: int) -> list[str]:
+    """The documents of one query of a batch."""
     if isinstance(batch, ScoredMappings):
-        yield from ((doc, float(score)) for doc, score in batch.docs[at].items())
-    if isinstance(batch, ScoredRows):
-        start, stop = batch.offsets[at : at + 2].tolist()
-        docs = batch.docs.slice(start, stop - start).to_pylist()
-        yield from zip(docs, batch.scores[start:stop].tolist(), strict=True)
+        return list(batch.docs[at])
+    start, stop = batch.offsets[at : at + 2].tolist()
+    return list(batch.docs.slice(start, stop - start).to_pylist())
+
+
+def other_measures(scores: Scores, measures: Iterable[Measure]) -> Scores:
+    """The scores of these measures for the same queries; null for a query that has only answers.
+
+    >>> from karat import evaluate, parse
+    >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, "RR")
+    >>> other_measures(scores, [parse("P@1"), parse("R@2")]).means
+    {'P@1': 0.5, 'R@2': 1.0}
+    """
+    evidence = scores.evidence
+    if evidence is None:
+        what = "these scores contain no run data to compute other measures from"
+        raise KaratError(what, place=scores.name or None, hint=NO_RUN_DATA)
+    # A query that is not in the ground truth reads the null after the last value.
+    places = [evidence.truth.positions.get(query, -1) for query in scores.queries]
+    values: dict[str, Floats] = {}
+    for measure in measures:
+        computed = measure.compute(evidence.judged_for(measure))
+        values[str(measure)] = np.append(computed, np.nan)[places]
+    return replace(scores, values=values, findings=(), asked={})
+
+
+def same_threshold(scores: Scores, measure: Measure) -> Measure:
+    """A measure that counts documents as relevant from the same grade as the measures of the scores, if these set it.
+
+    >>> from karat import evaluate, parse
+    >>> scores = evaluate({"q": {"a": 2}}, {"q": ["a"]}, ["nDCG@10", "AP"], rel=2)
+    >>> str(same_threshold(scores, parse("P@5")))
+    'P(rel=2)@5'
+    """
+    settings = (dict(known.settings) for name in scores.measures for known in meanings(name)[:1])
+    rel = next((known["rel"] for known in settings if "rel" in known), None)
+    return measure if rel is None else measure(rel=rel)
+
+
+def relevance_threshold(scores: Scores) -> float:
+    """The grade from which documents count as relevant, as in `same_threshold`; 1 by default.
+
+    >>> from karat import evaluate
+    >>> relevance_threshold(evaluate({"q": {"a": 2}}, {"q": ["a"]}, "P(rel=2)@5"))
+    2.0
+    """
+    rel = same_threshold(scores, RR).get("rel")
+    return float(rel) if isinstance(rel, int | float) else 1.0

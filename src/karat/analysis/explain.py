@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from karat.analysis.evidence import NO_RUN_DATA, Evidence
-from karat.analysis.label_rows import LabelRow
 from karat.analysis.rankings import Hit, read_ranking
 from karat.analysis.texts import WIDTH, ShownTexts, id_and_text, label
 from karat.data.answers import Answers
@@ -22,6 +21,7 @@ from karat.scores.columns import registered_direction
 from karat.scores.summary import check_digits
 
 if TYPE_CHECKING:
+    from karat.analysis.label_evidence import LabelRow
     from karat.scores import Scores
 
 _ANSWER_WIDTH = 50
@@ -85,18 +85,17 @@ class Explanation(Printable):
         Also `labels`, if any were read. Documents and answers that were not evaluated, and the text of the query if it
         is not known, are left out.
         """
-        found: dict[str, Any] = {"query": self.query, "text": self.text, "scores": dict(self.scores)}
-        if self.text is None:
-            del found["text"]
+        text = {} if self.text is None else {"text": self.text}
+        document: dict[str, Any] = {"query": self.query, **text, "scores": dict(self.scores)}
         if self.match:
             rows = [asdict(row) for row in self.rows]
-            found |= {"match": self.match, "retrieved": self.retrieved, "rows": rows}
+            document |= {"match": self.match, "retrieved": self.retrieved, "rows": rows}
         if self.answer is not None:
             golds = [{"gold": gold, "scores": dict(scores)} for gold, scores in self.answer.golds]
-            found |= {"predicted": self.answer.predicted, "golds": golds}
+            document |= {"predicted": self.answer.predicted, "golds": golds}
         if self.labels is not None:
-            found["labels"] = [asdict(row) for row in self.labels]
-        return found
+            document["labels"] = [asdict(row) for row in self.labels]
+        return document
 
     def tables(self, digits: int = DIGITS) -> list[Table]:
         """A table of the ranks, of the answers and of the labels, as far as they were evaluated."""
@@ -144,8 +143,8 @@ class Explanation(Printable):
         question = [] if self.text is None else [f"query {self.query}: {shorten(self.text, QUESTION_WIDTH)}"]
         scores = self.scores.items()
         values = (f"{name} {'null' if value is None else f'{value:.{digits}f}'}" for name, value in scores)
-        of_query = f"query {self.query}: {', '.join(values)}"
-        return (*question, *(note_line(f"{note}.") for note in self.notes), of_query)
+        result = f"query {self.query}: {', '.join(values)}"
+        return (*question, *(note_line(f"{note}.") for note in self.notes), result)
 
     def _documents_table(self, digits: int) -> Table:
         """A row per rank and gold."""
@@ -170,16 +169,13 @@ def explain(scores: Scores, query: str, k: int, queries: Any = None, corpus: Any
 
     `queries` and `corpus` are sources of the texts of the query and of documents that are known by id only.
     """
-    require(
-        any(each is not None for each in (scores.evidence, scores.answers, scores.verdicts)),
-        "these scores contain no run data to explain them",
-        NO_RUN_DATA,
-    )
+    has_data = any(data is not None for data in (scores.evidence, scores.answers, scores.verdicts))
+    require(has_data, "these scores contain no run data to explain them", NO_RUN_DATA)
     query = identifier(query, "query")
     documents = () if scores.evidence is None else scores.evidence.truth.queries
     answers = () if scores.answers is None else scores.answers.queries
     labelled = () if scores.verdicts is None else scores.verdicts.queries
-    if not any(query in each for each in (documents, answers, labelled)):
+    if not any(query in queries for queries in (documents, answers, labelled)):
         for finding in scores.findings:
             if query in finding.queries:
                 raise KaratError(f"query {shown(query)} was not evaluated: {finding.message}")
@@ -188,14 +184,14 @@ def explain(scores: Scores, query: str, k: int, queries: Any = None, corpus: Any
         raise KaratError(f"query {shown(query)} is not in {place}", hint=near or None)
     values = scores.per_query.get(query, {})
     texts = ShownTexts.of([scores], queries, corpus, [query])
-    found = Explanation(query, (), 0, values, "")
+    explanation = Explanation(query, (), 0, values, "")
     if scores.evidence is not None and query in scores.evidence.truth.positions:
-        found = _explain_documents(scores.evidence, query, values, k, texts)
+        explanation = _explain_documents(scores.evidence, query, values, k, texts)
     if scores.answers is not None and query in answers:
-        found = replace(found, answer=_explain_answer(scores.answers, query, list(scores.values)))
+        explanation = replace(explanation, answer=_explain_answer(scores.answers, query, list(scores.values)))
     if scores.verdicts is not None and query in labelled:
-        found = replace(found, labels=tuple(scores.verdicts.rows(query, scores.values)))
-    return replace(found, text=texts.questions.get(query), notes=texts.notes)
+        explanation = replace(explanation, labels=tuple(scores.verdicts.rows(query, scores.values)))
+    return replace(explanation, text=texts.questions.get(query), notes=texts.notes)
 
 
 def _explain_answer(answers: Answers, query: str, columns: Iterable[str]) -> Answer:
@@ -217,14 +213,15 @@ def _explain_documents(
     """Explain the scores of a query by the first k ranks and every hit below them."""
     ranking = read_ranking(evidence, query, k)
     golds = evidence.truth.golds(evidence.truth.positions[query])
-    given = dict(zip(golds, evidence.truth.original_documents(golds), strict=True))
-    texts.look_up([*ranking.documents.values(), *given.values()])
-    by_gold = {gold: texts.with_text(document) for gold, document in given.items()}
+    documents = dict(zip(golds, evidence.truth.original_documents(golds), strict=True))
+    texts.look_up([*ranking.documents.values(), *documents.values()])
+    by_gold = {gold: texts.with_text(document) for gold, document in documents.items()}
     names = {gold: label(document) for gold, document in by_gold.items()}
     at_rank: dict[int, list[Hit]] = {}
     for hit in ranking.hits:
         at_rank.setdefault(hit.rank, []).append(hit)
-    found: set[int] = set()
+    grades = evidence.judged.gold_grade
+    retrieved: set[int] = set()
     rows: list[ExplanationRow] = []
     for rank, document in ranking.documents.items():
         shown_document = texts.with_text(document)
@@ -232,20 +229,11 @@ def _explain_documents(
         if rank not in at_rank:
             rows.append(ExplanationRow(rank, name, text=text))
         for hit in at_rank.get(rank, ()):
-            grade = float(evidence.judged.gold_grade[hit.gold])
-            rows.append(ExplanationRow(rank, name, names[hit.gold], grade, hit.reason, hit.gold in found, text))
-            found.add(hit.gold)
-    grades = evidence.judged.gold_grade
-    rows += [
-        ExplanationRow(
-            None,
-            "",
-            names[gold],
-            float(grades[gold]),
-            f"not retrieved{evidence.truth.graded_by(gold)}",
-            text=id_and_text(by_gold[gold])[1],
-        )
-        for gold in golds
-        if gold not in found
-    ]
+            grade = float(grades[hit.gold])
+            rows.append(ExplanationRow(rank, name, names[hit.gold], grade, hit.reason, hit.gold in retrieved, text))
+            retrieved.add(hit.gold)
+    for gold in golds:
+        if gold not in retrieved:
+            reason, text = f"not retrieved{evidence.truth.graded_by(gold)}", id_and_text(by_gold[gold])[1]
+            rows.append(ExplanationRow(None, "", names[gold], float(grades[gold]), reason, text=text))
     return Explanation(query, tuple(rows), ranking.retrieved, dict(scores), str(evidence.match))

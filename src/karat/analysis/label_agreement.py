@@ -59,9 +59,9 @@ class TaskAgreement:
     def to_dict(self) -> dict[str, Any]:
         """The numbers; those of kappa are None if it is undefined, or has no interval."""
         kinds: dict[str, float | None] = {}
-        for name, each in (("kappa", self.kappa), ("weighted_kappa", self.weighted_kappa or Kappa(None, None))):
-            low, high = each.interval or (None, None)
-            kinds |= {name: each.value, f"{name}_low": low, f"{name}_high": high}
+        for name, kappa in (("kappa", self.kappa), ("weighted_kappa", self.weighted_kappa or Kappa(None, None))):
+            low, high = kappa.interval or (None, None)
+            kinds |= {name: kappa.value, f"{name}_low": low, f"{name}_high": high}
         return {
             "by": self.by,
             "task": self.task,
@@ -114,9 +114,9 @@ class LabelAgreement(Printable):
             if value.by == by:
                 of_measures.setdefault(value.measure, []).append(value)
         return {
-            measure: kendall_tau([each.people for each in found], [each.model for each in found])
-            for measure, found in of_measures.items()
-            if len(found) >= _LEAST_SYSTEMS
+            measure: kendall_tau([value.people for value in values], [value.model for value in values])
+            for measure, values in of_measures.items()
+            if len(values) >= _LEAST_SYSTEMS
         }
 
     def records(self) -> list[dict[str, Any]]:
@@ -126,11 +126,11 @@ class LabelAgreement(Printable):
     def to_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
         models = dict.fromkeys(each.by for each in self.tasks)
-        tables = (
-            {"scale": list(each.scale), "confusion": [list(row) for row in each.confusion]} for each in self.tasks
-        )
         return {
-            "tasks": [row | table for row, table in zip(self.records(), tables, strict=True)],
+            "tasks": [
+                task.to_dict() | {"scale": list(task.scale), "confusion": [list(row) for row in task.confusion]}
+                for task in self.tasks
+            ],
             "values": [each.to_dict() for each in self.values],
             "taus": {by: taus for by in models if (taus := self.taus(by))},
             "notes": list(self.notes),
@@ -157,17 +157,17 @@ def agreement_by_task(
     for subject in model.labels:
         if subject in people.labels:
             common.setdefault(subject.task, []).append(subject)
-    found = []
+    agreements = []
     for name in (name for name in tasks if name in common):
         task, subjects = tasks[name], common[name]
         scale = sorted(task.scale, key=task.scale.__getitem__)
         position = {label: at for at, label in enumerate(scale)}
-        first, second = (np.array([position[each.labels[subject]] for subject in subjects]) for each in (people, model))
+        first, second = (np.array([position[side.labels[subject]] for subject in subjects]) for side in (people, model))
         queries = {query: at for at, query in enumerate(sorted({subject.query for subject in subjects}))}
         numbers = np.array([task.scale[label] for label in scale], np.float64)
         kappa, weighted = kappas(np.array([queries[subject.query] for subject in subjects]), first, second, numbers)
         counts = np.bincount(first * len(scale) + second, minlength=len(scale) ** 2).reshape(len(scale), -1)
-        found.append(
+        agreements.append(
             TaskAgreement(
                 by, name, of_documents, tuple(scale), tuple(map(tuple, counts.tolist())), len(queries), kappa,
                 weighted if len(scale) > 2 else None,
@@ -175,21 +175,21 @@ def agreement_by_task(
                 sum(subject.task == name and subject in model.labels for subject in people.tied),
             )
         )  # fmt: skip
-    return found
+    return agreements
 
 
 def _task_table(tasks: Sequence[TaskAgreement], digits: int) -> Table:
     rows = tuple(
         (
-            Cell(each.by),
-            Cell(each.name),
-            Cell(f"{each.pairs:,}"),
-            Cell(f"{each.queries:,}"),
-            Cell(cell_text(each.equal, "", digits)),
-            Cell(_kappa_text(each.kappa, digits)),
-            Cell("" if each.weighted_kappa is None else _kappa_text(each.weighted_kappa, digits)),
+            Cell(task.by),
+            Cell(task.name),
+            Cell(f"{task.pairs:,}"),
+            Cell(f"{task.queries:,}"),
+            Cell(cell_text(task.equal, "", digits)),
+            Cell(_kappa_text(task.kappa, digits)),
+            Cell("" if task.weighted_kappa is None else _kappa_text(task.weighted_kappa, digits)),
         )
-        for each in tasks
+        for task in tasks
     )
     notes = ["equal: the share of the same label; kappa: 0 is agreement by chance, and 1 all labels the same"]
     if any(each.weighted_kappa for each in tasks):
@@ -197,14 +197,13 @@ def _task_table(tasks: Sequence[TaskAgreement], digits: int) -> Table:
     if any(kappa and kappa.interval for each in tasks for kappa in (each.kappa, each.weighted_kappa)):
         notes.append("with 95% confidence intervals (bootstrap of the queries)")
     if undefined := [each.name for each in tasks if each.kappa.value is None]:
-        notes.append(
-            f"undefined: people and the model gave all of them the same label ({enumeration(undefined, 'and')})"
-        )
-    for each in tasks:
-        lacking = [plural(each.failed, "failed label")] if each.failed else []
-        lacking += [plural(each.tied, "tie") + " between people"] if each.tied else []
+        tasks_text = enumeration(undefined, "and")
+        notes.append(f"undefined: people and the model gave all of them the same label ({tasks_text})")
+    for task in tasks:
+        lacking = [plural(task.failed, "failed label")] if task.failed else []
+        lacking += [plural(task.tied, "tie") + " between people"] if task.tied else []
         if lacking:
-            notes.append(note_line(f"{each.name}: {enumeration(lacking, 'and')} left out."))
+            notes.append(note_line(f"{task.name}: {enumeration(lacking, 'and')} left out."))
     header = ("model", "task", "pairs", "queries", "equal", "kappa", "weighted kappa")
     return Table(header, rows, tuple(notes), labels=2)
 
@@ -224,12 +223,12 @@ def _confusion_table(agreement: TaskAgreement) -> Table:
 
 def _value_table(values: Sequence[ValueAgreement], taus: Mapping[str, float | None], digits: int) -> Table:
     rows, last = [], None
-    for each in values:
-        means = (Cell(cell_text(mean, each.measure, digits)) for mean in (each.people, each.model))
-        difference = nonzero_text(each.difference, each.measure, "+", digits)
-        name = "" if each.measure == last else each.measure
-        rows.append((Cell(name), Cell(each.system), Cell(f"{each.queries:,}"), *means, Cell(difference)))
-        last = each.measure
+    for value in values:
+        means = (Cell(cell_text(mean, value.measure, digits)) for mean in (value.people, value.model))
+        difference = nonzero_text(value.difference, value.measure, "+", digits)
+        name = "" if value.measure == last else value.measure
+        rows.append((Cell(name), Cell(value.system), Cell(f"{value.queries:,}"), *means, Cell(difference)))
+        last = value.measure
     notes = [f"means over the queries that both people and {values[0].by} labelled"]
     if taus:
         texts = (f"{measure} {'undefined' if tau is None else f'{tau:.2f}'}" for measure, tau in taus.items())

@@ -51,16 +51,16 @@ def combination_costs(measure: Measure, verdicts: Verdicts, values: Floats) -> l
     rows = np.flatnonzero(np.isnan(values))
     if not len(rows) or 0 not in relations_of(measure).values():
         return []
-    open_ones = verdicts.take(rows)
-    return affordable(_costs(open_ones, _unknown(measure, open_ones)))
+    undecided = verdicts.take(rows)
+    return affordable(_costs(undecided, _unknown(measure, undecided)))
 
 
 def affordable(costs: Iterable[Cost]) -> list[Cost]:
     """The lowest costs, as far as all of them together can be tried, and the first one beyond, if any is."""
-    found = sorted(costs)
-    totals = accumulate(cost.rows for cost in found)
+    rising = sorted(costs)
+    totals = accumulate(cost.rows for cost in rising)
     within = sum(1 for _ in takewhile(lambda total: total <= _MOST_ROWS, totals))
-    return found[: within + 1]
+    return rising[: within + 1]
 
 
 def limit_of(costs: Sequence[Cost]) -> Cost | None:
@@ -150,16 +150,16 @@ def _combinations(
     low, high, nullable = np.empty(len(rows)), np.empty(len(rows)), np.zeros(len(rows), bool)
     size = np.bincount(verdicts.item_query, minlength=len(unknown))[rows] + 1
     block = np.cumsum(size << unknown[rows]) // _ROWS_AT_ONCE
-    for each in sorted(set(block.tolist())):
-        at = np.flatnonzero(block == each)
+    for number in sorted(set(block.tolist())):
+        at = np.flatnonzero(block == number)
         copies = np.left_shift(1, unknown[rows[at]])
         tiled = verdicts.take(np.repeat(rows[at], copies))
         combination = ranges(np.zeros(len(at), np.int64), copies)
         assumed = _assumptions(tiled, [relation for relation, sign in relations.items() if sign == 0], combination)
         starts = np.cumsum(copies) - copies
-        for found, sign, reduce in ((low, -1, np.fmin), (high, 1, np.fmax)):
+        for bound, sign, reduce in ((low, -1, np.fmin), (high, 1, np.fmax)):
             values = measure.compute(tiled.assuming({**_extremes(relations, sign), **assumed}))
-            found[at] = cast("np.ufunc", reduce).reduceat(values, starts)
+            bound[at] = cast("np.ufunc", reduce).reduceat(values, starts)
             nullable[at] |= np.logical_or.reduceat(np.isnan(values), starts)
     return low, high, nullable & ~np.isnan(low)
 

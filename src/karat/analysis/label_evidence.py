@@ -1,4 +1,4 @@
-"""The labels that scores of verdicts were computed from: those of a query, and how they differ between systems."""
+"""The labels that scores of verdicts were computed from, and those of a query, to show them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from karat.analysis.label_rows import LabelChange, LabelRow
 from karat.data.verdicts import Relation
 from karat.grounding.labels.selection import Selected
 from karat.grounding.verdict_file.columns import Against
@@ -15,6 +14,41 @@ from karat.measures import meanings
 from karat.measures.labels import relations_of
 
 _BY_PASSAGES = ("context", "passage", "cited", "others")
+
+
+@dataclass(frozen=True)
+class LabelRow:
+    """A label of an item: what the item was compared with, by whom it was labelled, and why; or an unlabelled item.
+
+    `against` is empty for the answer as a whole. `label` is None if it is unknown: `state` is then `failed`, `stale` if
+    a text has changed since it was labelled, or `unlabelled` if nobody gave a label.
+    """
+
+    item: str
+    type: str
+    text: str | None
+    task: str = ""
+    against: str = ""
+    label: str | None = None
+    state: str = "unlabelled"
+    by: str = ""
+    why: str | None = None
+    sample: int = 0
+
+    @property
+    def author_text(self) -> str:
+        """The author, and which of several samples of a model it is."""
+        return f"{self.by}, sample {self.sample}" if self.sample else self.by
+
+    @property
+    def label_text(self) -> str:
+        """The label, or why there is none."""
+        return self.state if self.label is None else self.label
+
+    @property
+    def item_text(self) -> str:
+        """The id and the text of the item, as far as they are known."""
+        return self.item if not self.text else f"{self.item}: {self.text}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +66,7 @@ class LabelEvidence:
         relations = _relations(measures)
         items = self._items.get(query, {})
         labels = self.selected.records.labels
-        found: dict[str, list[LabelRow]] = {name: [] for name in ("answer", "gold", *items)}
+        labelled: dict[str, list[LabelRow]] = {name: [] for name in ("answer", "gold", *items)}
         for at in self._rows_of_query.get(query, ()):
             name, task, label, against = labels.item[at], labels.task[at], labels.label[at], labels.against[at]
             label, state = (None, "stale") if at in self._stale else (label, labels.state[at])
@@ -44,14 +78,14 @@ class LabelEvidence:
                 name, "answer" if item is None else item.type, None if item is None else item.text, task, text, label,
                 state, labels.by[at], labels.why[at], labels.sample[at],
             )  # fmt: skip
-            found[name].append(row)
+            labelled[name].append(row)
         passages = [name for name, item in items.items() if item.type == "passage"]
         unlabelled = {
-            name: list(_unlabelled(item, found[name], relations, passages))
+            name: list(_unlabelled(item, labelled[name], relations, passages))
             for name, item in items.items()
             if item.type != "answer"
         }
-        rows = [row for name in found for row in (*found[name], *unlabelled.get(name, ()))]
+        rows = [row for name in labelled for row in (*labelled[name], *unlabelled.get(name, ()))]
         return rows if relations else [_cited(item) for item in items.values() if item.type == "sentence"]
 
     @cached_property
@@ -60,19 +94,19 @@ class LabelEvidence:
 
     @cached_property
     def _items(self) -> Mapping[str, Mapping[str, Item]]:
-        found: dict[str, dict[str, Item]] = {}
+        items: dict[str, dict[str, Item]] = {}
         for item in self.selected.items:
             if item is not None:
-                found.setdefault(item.query, {})[item.id] = item
-        return found
+                items.setdefault(item.query, {})[item.id] = item
+        return items
 
     @cached_property
     def _rows_of_query(self) -> Mapping[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        rows_of_query: dict[str, list[int]] = {}
         rows = self.selected.unreplaced
         for row, query in zip(rows.tolist(), self.selected.records.labels.query.take(rows), strict=True):
-            found.setdefault(query, []).append(row)
-        return found
+            rows_of_query.setdefault(query, []).append(row)
+        return rows_of_query
 
 
 def _cited(item: Item) -> LabelRow:
@@ -83,7 +117,8 @@ def _cited(item: Item) -> LabelRow:
 def _relations(measures: Iterable[str]) -> set[Relation]:
     """What measures of verdicts read."""
     known = [measure for name in measures for measure in meanings(name)[:1]]
-    return {relation for each in known if each.definition.takes == "verdicts" for relation in relations_of(each)}
+    of_verdicts = (measure for measure in known if measure.definition.takes == "verdicts")
+    return {relation for measure in of_verdicts for relation in relations_of(measure)}
 
 
 def _is_read(relation: Relation, task: str, items: str, against: Against) -> bool:
@@ -111,20 +146,3 @@ def _unlabelled(
         missing = ", ".join(name for name in passages if name not in against)
         if missing:
             yield LabelRow(item.id, item.type, item.text, "support", missing)
-
-
-def label_changes(before: LabelEvidence, after: LabelEvidence, query: str, measure: str) -> list[LabelChange]:
-    """The labels of a query that differ, those of items with other texts included."""
-    sides: list[dict[tuple[str, ...], list[LabelRow]]] = []
-    for each in (before, after):
-        by_subject: dict[tuple[str, ...], list[LabelRow]] = {}
-        for row in each.rows(query, [measure]):
-            by_subject.setdefault((row.item, row.type, row.text or "", row.task, row.against), []).append(row)
-        sides.append(by_subject)
-    found = []
-    for subject in dict.fromkeys([*sides[0], *sides[1]]):
-        old, new = (", ".join(dict.fromkeys(row.label_text for row in side.get(subject, ()))) or None for side in sides)
-        if old != new:
-            item, kind, text, task, against = subject
-            found.append(LabelChange(item, kind, text or None, task, against, old, new))
-    return found

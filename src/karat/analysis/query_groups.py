@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,7 +16,18 @@ import numpy as np
 from karat.data.judged import Floats, Ints
 from karat.documents.ids import all_text, identifier
 from karat.documents.words import separate_cjk_characters
-from karat.errors import KaratError, Parameter, Place, did_you_mean, first_few, list_hint, plural, require, shown
+from karat.errors import (
+    KaratError,
+    Message,
+    Parameter,
+    Place,
+    did_you_mean,
+    first_few,
+    list_hint,
+    plural,
+    require,
+    shown,
+)
 from karat.errors.arguments import as_count
 from karat.reading.texts.texts import FoundTexts, read_texts
 from karat.registry.names import format_value
@@ -36,21 +47,12 @@ _HINT = 'Use "length", "relevant", {query: value}, a function of the query, or a
 
 
 @dataclass(frozen=True)
-class QueryColumn(Mapping[str, Value]):
+class QueryColumn:
     """A column of a file, by which queries are grouped: its name, a value per query, and notes on what was read."""
 
     name: str
-    values_by_query: Mapping[str, Value]
+    values: Mapping[str, Value]
     notes: tuple[str, ...] = ()
-
-    def __getitem__(self, query: str) -> Value:
-        return self.values_by_query[query]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values_by_query)
-
-    def __len__(self) -> int:
-        return len(self.values_by_query)
 
 
 def name_of_groups(by: Any) -> str:
@@ -69,8 +71,10 @@ def query_values(scores: Scores, by: Any, texts: Any = None) -> tuple[list[Value
 
     `by` and `texts` are the arguments `by` and `queries` of `slices`.
     """
+    if isinstance(by, QueryColumn):
+        return _one_value_each(scores.queries, by.values), by.notes
     if not isinstance(by, str):
-        return _one_value_each(scores.queries, by), by.notes if isinstance(by, QueryColumn) else ()
+        return _one_value_each(scores.queries, by), ()
     if by == "length":
         return _lengths(scores, texts)
     if by == "relevant":
@@ -83,8 +87,8 @@ def _lengths(scores: Scores, texts: Any) -> tuple[list[Value], tuple[str, ...]]:
     """The number of words of each query, separated by blanks; each Chinese or Japanese character is a word."""
     notes: tuple[str, ...] = ()
     if texts is not None:
-        found = texts if isinstance(texts, FoundTexts) else read_texts(texts, scores.queries, "queries")
-        known, notes = {query: each.text for query, each in found.items()}, found.notes
+        read = texts if isinstance(texts, FoundTexts) else read_texts(texts, scores.queries, "queries")
+        known, notes = {query: entry.text for query, entry in read.items()}, read.notes
     else:
         known = {**scores.questions} or {query: query for query in scores.queries}
         what = "grouping by length needs the texts of the queries, but only their ids are known"
@@ -109,20 +113,19 @@ def _relevant(scores: Scores) -> list[Value]:
     return [counts[truth.positions[query]] if query in truth.positions else None for query in scores.queries]
 
 
-def _one_value_each(queries: Sequence[str], given: Any) -> list[Value]:
+def _one_value_each(queries: Sequence[str], by: Any) -> list[Value]:
     """One value per query, from a mapping, a function, or anything like a list."""
     # A pandas Series has an index; the default one, from 0, only numbers the rows.
-    index = given.index if hasattr(given, "iloc") and hasattr(given, "to_list") else None
+    index = by.index if hasattr(by, "iloc") and hasattr(by, "to_list") else None
     if index is not None and not (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
         if not index.is_unique:
             twice = index[index.duplicated()].tolist()[0]
-            raise KaratError(
-                ["the index of ", Parameter("by"), f" contains {shown(twice)} twice"], hint="Give each query one value."
-            )
-        given = given.to_dict()
-    values = next((getattr(given, to)() for to in ("to_pylist", "to_list", "tolist") if hasattr(given, to)), given)
-    if isinstance(given, Mapping):
-        known = given if all_text(given) else {_id(query): value for query, value in given.items()}
+            what: Message = ["the index of ", Parameter("by"), f" contains {shown(twice)} twice"]
+            raise KaratError(what, hint="Give each query one value.")
+        by = by.to_dict()
+    values = next((getattr(by, to)() for to in ("to_pylist", "to_list", "tolist") if hasattr(by, to)), by)
+    if isinstance(by, Mapping):
+        known = by if all_text(by) else {_id(query): value for query, value in by.items()}
         if not any(query in known for query in queries):
             hint = f"The query ids are {first_few(queries)}."
             raise KaratError([Parameter("by"), " has no value for any of the queries"], hint=hint)
@@ -130,13 +133,13 @@ def _one_value_each(queries: Sequence[str], given: Any) -> list[Value]:
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         if len(values) != len(queries):
             hint = "Pass one value per query, in the order of scores.queries, or {query: value}."
-            what = f" has {plural(len(values), 'value')} for {plural(len(queries), 'query')}"
-            raise KaratError([Parameter("by"), what], hint=hint)
-    elif callable(given):
-        values = [given(query) for query in queries]
+            counts = f" has {plural(len(values), 'value')} for {plural(len(queries), 'query')}"
+            raise KaratError([Parameter("by"), counts], hint=hint)
+    elif callable(by):
+        values = [by(query) for query in queries]
     else:
-        hint = f"{list_hint(given)} {_HINT}".strip()
-        raise KaratError([Parameter("by", given), " does not have one value per query"], hint=hint)
+        hint = f"{list_hint(by)} {_HINT}".strip()
+        raise KaratError([Parameter("by", by), " does not have one value per query"], hint=hint)
     return [_plain(value, query) for query, value in zip(queries, values, strict=True)]
 
 
@@ -199,13 +202,13 @@ def _ranges(numbers: Floats, bins: int | Floats | None) -> tuple[list[str], Ints
     """Groups of numbers: between edges, or of about equal size; equal numbers are in one group."""
     distinct, of_number, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     if isinstance(bins, np.ndarray):
-        found = np.searchsorted(bins, distinct, side="right")
+        range_of_distinct = np.searchsorted(bins, distinct, side="right")
     elif len(distinct) <= (bins or _MAX_DISTINCT):
-        found = np.arange(len(distinct))
+        range_of_distinct = np.arange(len(distinct))
     else:
         # Equal numbers go to the range that the middle one of them belongs to.
-        found = (2 * np.cumsum(counts) - counts) * (bins or _BINS) // (2 * len(numbers))
-    ranges, first, of_distinct = np.unique(found, return_index=True, return_inverse=True)
+        range_of_distinct = (2 * np.cumsum(counts) - counts) * (bins or _BINS) // (2 * len(numbers))
+    ranges, first, of_distinct = np.unique(range_of_distinct, return_index=True, return_inverse=True)
     if isinstance(bins, np.ndarray):
         integers = bool((np.floor(numbers) == numbers).all() and (np.floor(bins) == bins).all())
         every = _edge_labels(bins, integers)

@@ -50,13 +50,13 @@ def read_rankings(evidence: Evidence, queries: Iterable[str], k: int) -> dict[st
     """The first k ranks and all hits of some queries of the ground truth; reads the run again, once."""
     wanted = tuple(dict.fromkeys(queries))
     run = evidence.run
-    found = _read(evidence, run.batches(), wanted, k)
-    if found is None and not isinstance(run, InMemoryRun):
+    rankings = _read(evidence, run.batches(), wanted, k)
+    if rankings is None and not isinstance(run, InMemoryRun):
         # The rows of a query are in several batches, unless the run has changed.
-        found = _read(evidence, run.grouped_batches(), wanted, k)
-    if found is None:
+        rankings = _read(evidence, run.grouped_batches(), wanted, k)
+    if rankings is None:
         raise KaratError("the run has changed since it was evaluated", place=run.name, hint="Evaluate again.")
-    return found
+    return rankings
 
 
 def _read(
@@ -64,15 +64,15 @@ def _read(
 ) -> dict[str, Ranking] | None:
     """The rankings in batches; None if they are not those that were evaluated."""
     reader = _BatchReader(evidence, frozenset(queries), k, Joiner(evidence.truth, evidence.match))
-    found: dict[str, Ranking] = {}
+    rankings: dict[str, Ranking] = {}
     for part in in_threads(partial(reader.read, load) for load in batches):
-        if part is None or not found.keys().isdisjoint(part):
+        if part is None or not rankings.keys().isdisjoint(part):
             return None
-        found |= part
+        rankings |= part
     for query in queries:
-        if query not in found and evidence.judged.retrieved[evidence.truth.positions[query]]:
+        if query not in rankings and evidence.judged.retrieved[evidence.truth.positions[query]]:
             return None
-    return {query: found.get(query, Ranking({}, 0, ())) for query in queries}
+    return {query: rankings.get(query, Ranking({}, 0, ())) for query in queries}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class _BatchReader:
         kept = [dict(zip(ranks[start:stop].tolist(), docs, strict=True)) for docs, (start, stop) in of_queries]
         hits = self._hits(batch.queries, kept, starts, stops)
         values = zip(kept, sizes.tolist(), hits, strict=True)
-        return {query: Ranking(*of_query) for query, of_query in zip(batch.queries, values, strict=True)}
+        return {query: Ranking(*ranking) for query, ranking in zip(batch.queries, values, strict=True)}
 
     def _with_present_keys(self, batch: RankedLists) -> RankedLists:
         """The lists with the keys that their documents have now."""
@@ -150,9 +150,9 @@ class _BatchReader:
         """The hits of each query, each with its reason."""
         truth, judged, match = self.evidence.truth, self.evidence.judged, self.evidence.match
         key = None if isinstance(match, FunctionMatcher) else match.key
-        for query, of_query, start, stop in zip(queries, documents, starts.tolist(), stops.tolist(), strict=True):
+        for query, by_rank, start, stop in zip(queries, documents, starts.tolist(), stops.tolist(), strict=True):
             ranks, golds = judged.hit_rank[start:stop].tolist(), judged.hit_gold[start:stop].tolist()
-            retrieved: Sequence[Any] = [of_query[rank] for rank in ranks]
+            retrieved: Sequence[Any] = [by_rank[rank] for rank in ranks]
             if key is not None:
                 retrieved = key.of_retrieved(retrieved, self.evidence.place(query))
             pairs = zip(ranks, golds, retrieved, strict=True)
@@ -232,7 +232,7 @@ def _docs(batch: ScoredMappings | ScoredRows, rows: Ints) -> list[str]:
         return list(batch.docs.take(row_indices(rows)).to_pylist())
     queries = np.searchsorted(batch.offsets, rows, side="right") - 1
     bounds = np.searchsorted(queries, np.arange(len(batch.docs) + 1)).tolist()
-    found: list[str] = []
+    taken: list[str] = []
     for docs, first, (start, stop) in zip(batch.docs, batch.offsets[:-1].tolist(), pairwise(bounds), strict=True):
-        found += map(list(docs).__getitem__, (rows[start:stop] - first).tolist())
-    return found
+        taken += map(list(docs).__getitem__, (rows[start:stop] - first).tolist())
+    return taken

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from karat.scores import Scores
 
 _MIN_QUERIES = 5  # a group of fewer queries is not tested for weakness
-
-
 _WEAKEST = Mark("*", "weakest in its column", "bold red", weak=True)
 
 
@@ -136,10 +134,10 @@ class Slices(Tabular):
         columns = [self.groups[label].column(name)[self.groups[label].by_id] for label in labels] if name else []
         columns = [before_mean(column[~np.isnan(column)], combination(name)) for column in columns]
         sign = 1 if not name or self.whole.higher_is_better(name) else -1
-        found = weak_group([sign * column for column in columns], _MIN_QUERIES)
-        if found is None:
+        weakest = weak_group([sign * column for column in columns], _MIN_QUERIES)
+        if weakest is None:
             return []
-        at, p = found
+        at, p = weakest
         if p > alpha:
             return [
                 f"{name}: no group of {_MIN_QUERIES} or more queries is significantly weaker than the others"

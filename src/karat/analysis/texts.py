@@ -36,7 +36,7 @@ class ShownTexts:
     are_texts: bool = False
     """whether a document that is a string is its text, not its id"""
     _notes: dict[str, None] = field(default_factory=dict)
-    _found: dict[str, str | None] = field(default_factory=dict)
+    _in_corpus: dict[str, str | None] = field(default_factory=dict)
     """what was looked up in the corpus; None if it has no text"""
 
     @classmethod
@@ -46,9 +46,9 @@ class ShownTexts:
         notes: tuple[str, ...] = ()
         if queries is not None:
             wanted = {query for scores in systems for query in scores.queries}
-            found = read_texts(queries, wanted, "queries")
-            questions |= {query: text.text for query, text in found.items()}
-            notes = found.notes_on(shown or wanted)
+            texts = read_texts(queries, wanted, "queries")
+            questions |= {query: text.text for query, text in texts.items()}
+            notes = texts.notes_on(shown or wanted)
         matches = [scores.evidence.match for scores in systems if scores.evidence is not None]
         matched = tuple(match.texts for match in matches if match.texts is not None)
         are_texts = any(match.key.field == "content" and match.texts is None for match in matches)
@@ -57,7 +57,7 @@ class ShownTexts:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was guessed about the sources of texts, and which texts are missing."""
-        unread = [_NOT_READ] if self.corpus is not None and not self._found else []
+        unread = [_NOT_READ] if self.corpus is not None and not self._in_corpus else []
         return (*self._notes, *unread)
 
     def look_up(self, documents: Iterable[DocumentLike]) -> None:
@@ -65,11 +65,11 @@ class ShownTexts:
         if self.corpus is None:
             return
         names = {name for document in documents if (name := self._only_id(document)) is not None}
-        wanted = {name for name in names if self._text(name) is None and name not in self._found}
+        wanted = {name for name in names if self._text(name) is None and name not in self._in_corpus}
         if wanted:
-            found = read_texts(self.corpus, wanted)
-            self._found |= {name: found[name].text if name in found else None for name in wanted}
-            self._notes |= dict.fromkeys(found.notes)
+            texts = read_texts(self.corpus, wanted)
+            self._in_corpus |= {name: texts[name].text if name in texts else None for name in wanted}
+            self._notes |= dict.fromkeys(texts.notes)
 
     def with_text(self, document: DocumentLike) -> DocumentLike:
         """A document that is known by its id only, with its text, if that is known."""
@@ -86,15 +86,15 @@ class ShownTexts:
 
     def _text(self, name: str) -> str | None:
         known = next((texts[name] for texts in self.matched if name in texts), None)
-        return self._found.get(name) if known is None else known
+        return self._in_corpus.get(name) if known is None else known
 
 
 def questions_of(systems: Iterable[Scores]) -> dict[str, str]:
     """The texts of questions that the results of some systems contain; the first system that has one decides."""
-    found: dict[str, str] = {}
+    questions: dict[str, str] = {}
     for scores in systems:
-        found = {**scores.questions, **found}
-    return found
+        questions = {**scores.questions, **questions}
+    return questions
 
 
 def label(document: DocumentLike, width: int = LABEL_WIDTH) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from karat.analysis.evidence import Evidence
-from karat.analysis.other_measures import relevance_threshold
+from karat.analysis.evidence import Evidence, relevance_threshold
 from karat.analysis.rankings import Ranking, read_rankings
 from karat.analysis.texts import id_and_text
 from karat.documents.fields import DocumentLike, document_field

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from karat.analysis.diff.attribution import ChangedQuery, Contribution, attribute, query_hits
-from karat.analysis.diff.query_diff import Move, QueryDiff
+from karat.analysis.diff.query_diff import LabelChange, Move, QueryDiff, label_changes
+from karat.analysis.diff.tables import QueryInFull, table
 from karat.analysis.evidence import Evidence
-from karat.analysis.label_rows import LabelChange
 from karat.analysis.texts import ShownTexts, id_and_text, label
 from karat.data.judged import Floats, Ints
 from karat.documents.fields import DocumentLike
@@ -26,9 +26,6 @@ from karat.scores import Scores
 from karat.scores.columns import unknown_directions
 from karat.scores.combining import differences, wins_ties_losses
 from karat.scores.summary import check_digits
-
-if TYPE_CHECKING:
-    from karat.analysis.diff.tables import QueryInFull
 
 __all__ = ["Diff", "Move", "QueryDiff", "diff"]
 
@@ -127,10 +124,7 @@ class Diff(Tabular):
 
     def table(self, digits: int = DIGITS) -> Table:
         """The largest contributions to the difference of each query."""
-        from karat.analysis.diff.tables import table
-
-        digits = check_digits(digits)
-        return table(self, digits)
+        return table(self, check_digits(digits))
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -138,12 +132,10 @@ class Diff(Tabular):
 
     def records(self) -> list[dict[str, Any]]:
         """A record per query, without what changed in it."""
-        return [each.values() for each in self.queries]
+        return [query_diff.values() for query_diff in self.queries]
 
     def in_full(self, query: str) -> QueryInFull:
         """One query in full: every document that moved and both lists side by side, or both answers."""
-        from karat.analysis.diff.tables import QueryInFull
-
         return QueryInFull(self, query)
 
     def __repr__(self) -> str:
@@ -154,60 +146,53 @@ class Diff(Tabular):
         """The diffs of some queries, by their places; each has a value in both systems."""
         queries = [self.scores[0].queries[at] for at in places]
         columns = (*self.columns, self.differences)
-        before, after, changes = (column[np.asarray(places, np.int64)].tolist() for column in columns)
-        values = list(zip(queries, before, after, changes, strict=True))
+        before, after, difference = (column[np.asarray(places, np.int64)].tolist() for column in columns)
         measure = next(iter(meanings(self.measure)), None)
-        old, new = (scores.evidence for scores in self.scores)
-        of_documents = measure is not None and self.limitation is None and measure.definition.takes == "judged"
-        if not of_documents or measure is None or old is None or new is None:
-            self.texts.look_up(others)
-            answers = (self._answers(query, measure) for query in queries)
-            moved: Iterable[tuple[tuple[Move, ...], float]] = [((), 0.0)] * len(queries)
-        else:
-            answers = (None for _ in queries)
-            moved = self._moves(measure, queries, old, new, others)
-        texts = map(self.texts.questions.get, queries)
-        labels = (self._labels(query, measure) for query in queries)
-        parts = zip(values, moved, answers, texts, labels, strict=True)
-        return [QueryDiff(*each, *of_query, answer, text, changed) for each, of_query, answer, text, changed in parts]
+        all_moves = self._moves(measure, queries, others)
+        diffs = []
+        for at, query in enumerate(queries):
+            moves, unattributed = all_moves.get(query, ((), 0.0))
+            answers, labels = self._answers(query, measure), self._labels(query, measure)
+            numbers, text = (before[at], after[at], difference[at]), self.texts.questions.get(query)
+            diffs.append(QueryDiff(query, *numbers, moves, unattributed, answers, text, labels))
+        return diffs
 
     def _labels(self, query: str, measure: Measure | None) -> tuple[LabelChange, ...] | None:
         """The labels that differ, if the measure is of verdicts."""
         before, after = (scores.verdicts for scores in self.scores)
         if measure is None or measure.definition.takes != "verdicts" or before is None or after is None:
             return None
-        from karat.analysis.label_evidence import label_changes
-
         return tuple(label_changes(before, after, query, self.measure))
 
     def _moves(
-        self,
-        measure: Measure,
-        queries: Sequence[str],
-        before: Evidence,
-        after: Evidence,
-        others: Iterable[DocumentLike],
-    ) -> list[tuple[tuple[Move, ...], float]]:
-        """The documents of each query that moved, with their texts, and what is unattributed."""
+        self, measure: Measure | None, queries: Sequence[str], others: Iterable[DocumentLike]
+    ) -> dict[str, tuple[tuple[Move, ...], float]]:
+        """The documents of each query that moved, with their texts, and what is unattributed, if that is known."""
+        before, after = (scores.evidence for scores in self.scores)
+        of_documents = measure is not None and measure.definition.takes == "judged" and self.limitation is None
+        if not of_documents or measure is None or before is None or after is None:
+            self.texts.look_up(others)
+            return {}
         changed = _changed_queries(measure, queries, before, after)
-        found = dict(zip(changed, attribute(measure, list(changed.values())), strict=True))
+        attributed = dict(zip(changed, attribute(measure, list(changed.values())), strict=True))
         shown_documents = {
             query: _shown_documents(measure, query, before, changed[query].grades, contributions)
-            for query, (contributions, _) in found.items()
+            for query, (contributions, _) in attributed.items()
         }
         listed = [document for documents in shown_documents.values() for _, document in documents]
         self.texts.look_up([*listed, *others])
-        return [
-            (tuple(self._move(measure, query, before, changed[query].grades, *each) for each in shown_documents[query]),
-             found[query][1]) if query in found else ((), 0.0)
-            for query in queries
-        ]  # fmt: skip
+        moves = {}
+        for query, (_, unattributed) in attributed.items():
+            pairs, grades = shown_documents[query], changed[query].grades
+            moved = tuple(self._move(measure, query, before, grades, *pair) for pair in pairs)
+            moves[query] = moved, unattributed
+        return moves
 
     def _move(
-        self, measure: Measure, query: str, before: Evidence, grades: Floats, moved: Contribution, given: DocumentLike
+        self, measure: Measure, query: str, before: Evidence, grades: Floats, moved: Contribution, gold: DocumentLike
     ) -> Move:
         golds = before.truth.golds(before.truth.positions[query])
-        document = self.texts.with_text(given)
+        document = self.texts.with_text(gold)
         return Move(
             before.truth.docs[golds[moved.gold]],
             label(document),
@@ -223,13 +208,10 @@ class Diff(Tabular):
         """Both predicted answers, if the measure is of answers."""
         if measure is None or measure.definition.takes != "answers":
             return None
-        found = []
-        for scores in self.scores:
-            if scores.answers is None or query not in scores.answers.queries:
-                return None
-            at = scores.answers.queries.index(query)
-            found.append(scores.answers.predicted[at])
-        return found[0], found[1]
+        before, after = (scores.answers for scores in self.scores)
+        if before is None or after is None or query not in before.queries or query not in after.queries:
+            return None
+        return before.predicted[before.queries.index(query)], after.predicted[after.queries.index(query)]
 
 
 def diff(
@@ -283,13 +265,13 @@ def _shown_documents(
     measure: Measure, query: str, before: Evidence, grades: Floats, contributions: Sequence[Contribution]
 ) -> list[tuple[Contribution, DocumentLike]]:
     """The relevant documents that moved, and others with a contribution, topmost first, as they were given."""
-    given = before.truth.original_documents(before.truth.golds(before.truth.positions[query]))
+    documents = before.truth.original_documents(before.truth.golds(before.truth.positions[query]))
     threshold = measure.get("rel")
     least = threshold if isinstance(threshold, int | float) and threshold > 0 else 0
     return [
-        (each, given[each.gold])
-        for each in contributions
-        if each.value or each.value is None or (grades[each.gold] > 0 and grades[each.gold] >= least)
+        (moved, documents[moved.gold])
+        for moved in contributions
+        if moved.value or moved.value is None or (grades[moved.gold] > 0 and grades[moved.gold] >= least)
     ]
 
 

@@ -60,10 +60,10 @@ class QueryHits(NamedTuple):
 
     def ranks(self) -> dict[int, tuple[int, ...]]:
         """The ranks of each retrieved judged document."""
-        found: dict[int, tuple[int, ...]] = {}
+        ranks: dict[int, tuple[int, ...]] = {}
         for gold, rank in zip(self.gold.tolist(), self.rank.tolist(), strict=True):
-            found[gold] = (*found.get(gold, ()), rank)
-        return found
+            ranks[gold] = (*ranks.get(gold, ()), rank)
+        return ranks
 
     def one_gold_a_rank(self) -> bool:
         return len(set(self.rank.tolist())) == len(self.rank)
@@ -170,13 +170,13 @@ class _States:
     def values(self, measure: Measure, kind: type[Judged]) -> list[Floats]:
         """The values of a measure in the states of each query."""
         size = _offsets(self.golds)
-        found = []
+        values = []
         start = 0
         while start < len(self.golds):
             stop = max(start + 1, int(np.searchsorted(size, size[start] + _AT_ONCE, side="right")) - 1)
-            found.append(measure.compute(self._judged(kind, start, stop)))
+            values.append(measure.compute(self._judged(kind, start, stop)))
             start = stop
-        return np.split(np.concatenate(found), self.offsets[1:-1])
+        return np.split(np.concatenate(values), self.offsets[1:-1])
 
     def _judged(self, kind: type[Judged], start: int, stop: int) -> Judged:
         """A Judged with a query for each of some states."""

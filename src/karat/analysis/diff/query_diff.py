@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from karat.analysis.label_rows import LabelChange
+if TYPE_CHECKING:
+    from karat.analysis.label_evidence import LabelEvidence, LabelRow
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,24 @@ class Move:
     change: str
     contribution: float | None
     text: str | None = None
+
+
+@dataclass(frozen=True)
+class LabelChange:
+    """A label that differs between two systems; None if a system has no such item, or no label of it."""
+
+    item: str
+    type: str
+    text: str | None
+    task: str
+    against: str
+    before: str | None
+    after: str | None
+
+    @property
+    def item_text(self) -> str:
+        """The id and the text of the item, as far as they are known."""
+        return self.item if not self.text else f"{self.item}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -51,14 +70,31 @@ class QueryDiff:
 
     def values(self) -> dict[str, Any]:
         """The query, its values and their difference; and its text, if that is known."""
-        found = {"query": self.query, "before": self.before, "after": self.after, "difference": self.difference}
-        return found if self.text is None else {**found, "text": self.text}
+        values = {"query": self.query, "before": self.before, "after": self.after, "difference": self.difference}
+        return values if self.text is None else {**values, "text": self.text}
 
     def to_dict(self) -> dict[str, Any]:
         """All fields; the answers, the labels and the text are left out if they are not known."""
-        found = asdict(self)
-        answers, text = found.pop("answers"), found.pop("text")
+        fields = asdict(self)
+        answers, text = fields.pop("answers"), fields.pop("text")
         if self.labels is None:
-            del found["labels"]
-        found |= {} if answers is None else {"answers": list(answers)}
-        return found if text is None else {**found, "text": text}
+            del fields["labels"]
+        fields |= {} if answers is None else {"answers": list(answers)}
+        return fields if text is None else {**fields, "text": text}
+
+
+def label_changes(before: LabelEvidence, after: LabelEvidence, query: str, measure: str) -> list[LabelChange]:
+    """The labels of a query that differ, those of items with other texts included."""
+    sides: list[dict[tuple[str, ...], list[LabelRow]]] = []
+    for labels in (before, after):
+        by_subject: dict[tuple[str, ...], list[LabelRow]] = {}
+        for row in labels.rows(query, [measure]):
+            by_subject.setdefault((row.item, row.type, row.text or "", row.task, row.against), []).append(row)
+        sides.append(by_subject)
+    changes = []
+    for subject in dict.fromkeys([*sides[0], *sides[1]]):
+        old, new = (", ".join(dict.fromkeys(row.label_text for row in side.get(subject, ()))) or None for side in sides)
+        if old != new:
+            item, kind, text, task, against = subject
+            changes.append(LabelChange(item, kind, text or None, task, against, old, new))
+    return changes

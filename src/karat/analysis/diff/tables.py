@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.analysis.diff import Diff, Move, QueryDiff
+from karat.analysis.diff.query_diff import LabelChange, Move, QueryDiff
 from karat.analysis.explain import QUESTION_WIDTH
-from karat.analysis.label_rows import LabelChange
 from karat.analysis.rankings import Ranking, read_ranking
 from karat.analysis.texts import WIDTH, label
 from karat.errors import plural
@@ -21,6 +20,9 @@ from karat.output.tables import DIGITS, Cell, Table, long_cell, note_line
 from karat.output.widths import shorten
 from karat.registry.names import format_value
 from karat.scores.summary import cell_text, check_digits, nonzero_text
+
+if TYPE_CHECKING:
+    from karat.analysis.diff import Diff
 
 _COLUMNS = ("document", "rank", "change", "contribution")
 _LABEL_COLUMNS = ("item", "against", "label", "contribution")
@@ -193,9 +195,9 @@ class QueryInFull(Printable):
 def _rankings(diff: Diff, query: str) -> list[Ranking]:
     """What both systems retrieved for a query; nothing if that is not known."""
     evidence = [scores.evidence for scores in diff.scores if scores.evidence is not None]
-    if len(evidence) < len(diff.scores) or not all(query in each.truth.positions for each in evidence):
+    if len(evidence) < len(diff.scores) or not all(query in known.truth.positions for known in evidence):
         return []
-    return [read_ranking(each, query, _depth(diff)) for each in evidence]
+    return [read_ranking(known, query, _depth(diff)) for known in evidence]
 
 
 def _depth(diff: Diff) -> int:
@@ -221,12 +223,12 @@ def _labels(diff: Diff, query_diff: QueryDiff, head: Sequence[str], digits: int)
     """The labels that differ."""
     rows = tuple(
         (
-            Cell(each.type),
-            long_cell(each.item_text, _FULL_WIDTH),
-            *_cells(each.task, each.against),
-            *_cells(*("–" if label is None else label for label in (each.before, each.after))),
+            Cell(change.type),
+            long_cell(change.item_text, _FULL_WIDTH),
+            *_cells(change.task, change.against),
+            *_cells(*("–" if label is None else label for label in (change.before, change.after))),
         )
-        for each in query_diff.labels or ()
+        for change in query_diff.labels or ()
     )
     header = ("", "item", "task", "against", *diff.names)
     return Table(header, rows, (*head, *_notes_on_all(diff)), labels=len(header))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.analysis.other_measures import other_measures, same_threshold
+from karat.analysis.evidence import other_measures, same_threshold
 from karat.analysis.slices import slices
 from karat.comparison import Comparison
 from karat.measures import RR, IPrec, P, R, nDCG
