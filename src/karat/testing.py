@@ -47,13 +47,13 @@ def assert_scores(
 
     __tracebackhide__ = True
     try:
-        found = _gate(scores, rules_from_limits(min, max, max_drop, non_inferior), baseline, config, options)
+        result = _gate(scores, rules_from_limits(min, max, max_drop, non_inferior), baseline, config, options)
     except KaratError as error:
         # The traceback of a failed test should end in the test, not inside karat.
         raise error.with_traceback(None) from None
-    if not found.passed:
-        raise AssertionError(f"{found.verdict}\n\n{str(found).removesuffix(found.verdict).rstrip()}")
-    return found
+    if not result.passed:
+        raise AssertionError(f"{result.verdict}\n\n{str(result).removesuffix(result.verdict).rstrip()}")
+    return result
 
 
 def _gate(

@@ -175,7 +175,7 @@ Pipeline.from_dict({{'metadata': {{}}, 'components': {{'em': {{'type': 'karat.co
 Pipeline.loads('{{"components": {{}}, "connections": []}}')
 EvaluationRunResult('run', {{'question': ['a', 'b']}}, {{'em': {{'score': 0.5, 'individual_scores': [0, 1]}}}}).detailed_report('json')
 EvaluationRunResult('run', {{'question': ['a', 'b']}}, {{'em': {{'score': 0.5, 'individual_scores': [0, 1]}}}}).aggregated_report('csv', csv_file='report.csv')
-EvaluationRunResult('run', {{'q': ['a', 'b']}}, {{'em': {{'score': 0.5, 'individual_scores': [0, 1]}}}}).scores('q')
+EvaluationRunResult('run', {{'q': ['a', 'b']}}, {{'em': {{'score': 0.5, 'individual_scores': [0, 1]}}}}).scores()
 chunk(normalize='case+space', threshold=80)
 fuzzy(85, normalize='case')
 overlap(0.5)

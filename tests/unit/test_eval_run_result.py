@@ -500,21 +500,6 @@ def test_query_ids_are_the_first_column_of_unique_texts_or_else_row_numbers() ->
     assert result(n=[1, 2], same=["x", "x"]).scores().queries == ("0", "1")
 
 
-def test_query_ids_can_be_taken_from_a_column_of_unique_texts_or_integers() -> None:
-    run = result(n=[7, 8], same=["x", "x"], q=["b", "a"], mixed=["7", 7], half=[0.5, 1.5])
-    assert run.scores(query="n").queries == ("7", "8")
-    assert run.scores("q").queries == ("b", "a")
-    for name, complaint in [
-        ("same", "column same: 'x' appears twice"),
-        ("mixed", "'7' appears twice"),
-        ("half", "column half, row 0: 0.5 is not an id"),
-        ("mixd", r"'mixd'.*Did you mean mixed\?"),
-        ("m", "unknown input column"),
-    ]:
-        with pytest.raises(KaratError, match=complaint):
-            run.scores(name)
-
-
 @pytest.mark.parametrize(
     ("score", "individual", "told"),
     [

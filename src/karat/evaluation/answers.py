@@ -132,6 +132,6 @@ def scores_of_answers(
     name: str = "",
 ) -> Scores:
     """The scores of all questions, with the findings that follow from the facts about them."""
-    found = answer_findings(facts.absent, facts.unknown, facts.known, missing)
+    findings = tuple(answer_findings(facts.absent, facts.unknown, facts.known, missing))
     fingerprint = Fingerprint({"answers": digests}, options={"missing": missing})
-    return Scores(tuple(queries), values, tuple(found), name, fingerprint=fingerprint, asked=asked_names(measures))
+    return Scores(tuple(queries), values, findings, name, fingerprint=fingerprint, asked=asked_names(measures))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from numbers import Integral, Real
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from karat.documents.document import Document
-from karat.documents.ids import identifier
 from karat.errors import KaratError, KaratTypeError, Parameter, Place, did_you_mean, plural, require, safe_line, shown
 from karat.output.delimited import delimited
 from karat.output.files import write_text
@@ -97,25 +96,28 @@ class EvaluationRunResult:
             f"both runs are named {shown(self.run_name)}",
             "Give each run its own run_name, which is part of the column names.",
         )
-        kept = _checked_columns(keep_columns or (), {**self.inputs, **other.inputs}, "keep_columns")
+        kept = _checked_columns(keep_columns or (), {**self.inputs, **other.inputs})
         same = [name for name in self.inputs if name in other.inputs and name not in kept]
         self._check_rows(other, same or [name for name in self.inputs if name in other.inputs])
         mine = [(name if name in same else f"{self.run_name}_{name}", each) for name, each in self._columns().items()]
         theirs = [(f"{other.run_name}_{name}", each) for name, each in other._columns().items() if name not in same]
         return _report(_unique_columns([*mine, *theirs]), output_format, csv_file)
 
-    def scores(self, query: str | None = None) -> Scores:
+    def scores(self) -> Scores:
         """The individual scores as Scores, with a column per metric and a row per input row.
 
-        The input column `query` contains the query ids. The default is the first column with a different text in each
-        row; without one, rows are numbered. A score that is not the mean of its individual scores is a finding.
+        Queries are named by the first input with a different text in each row; without one, they are numbered. A score
+        that is not the mean of its individual scores is a finding.
         """
         columns = {metric: result["individual_scores"] for metric, result in self.results.items()}
         # NumPy converts None to NaN.
         values = {metric: np.array(column, np.float64) for metric, column in columns.items()}
-        scores = Scores(self._queries(query), values, name=self.run_name)
-        found = (_different_score(metric, result["score"], scores) for metric, result in self.results.items())
-        return replace(scores, findings=tuple(finding for finding in found if finding))
+        texts = (column for column in self.inputs.values() if all(isinstance(value, str) for value in column))
+        unique = (column for column in texts if len(set(column)) == len(column))
+        queries = tuple(next(unique, map(str, range(_row_count(self.inputs)))))
+        scores = Scores(queries, values, name=self.run_name)
+        findings = (_different_score(metric, result["score"], scores) for metric, result in self.results.items())
+        return replace(scores, findings=tuple(finding for finding in findings if finding))
 
     def __repr__(self) -> str:
         rows = plural(_row_count(self.inputs), "row")
@@ -149,20 +151,6 @@ class EvaluationRunResult:
     def _columns(self) -> Columns:
         inputs = {name: list(values) for name, values in self.inputs.items()}
         return inputs | {metric: list(result["individual_scores"]) for metric, result in self.results.items()}
-
-    def _queries(self, query: str | None) -> tuple[str, ...]:
-        if query is None:
-            texts = (column for column in self.inputs.values() if all(isinstance(value, str) for value in column))
-            unique = (column for column in texts if len(set(column)) == len(column))
-            return tuple(next(unique, map(str, range(_row_count(self.inputs)))))
-        (name,) = _checked_columns([query], self.inputs, "query")
-        place = self._place._replace(column=name)
-        ids = tuple(identifier(value, place._replace(row=row)) for row, value in enumerate(self.inputs[name]))
-        repeated = next((each for each, count in Counter(ids).items() if count > 1), None)
-        if repeated is not None:
-            hint = "Name a column with a different value in each row, or omit query."
-            raise KaratError(f"{shown(repeated)} appears twice", place=place, hint=hint)
-        return ids
 
 
 def _checked_inputs(inputs: Mapping[str, Sequence[Any]], place: Place) -> Columns:
@@ -214,25 +202,26 @@ def _checked_scores(scores: Any, rows: int, place: Place) -> list[float | None]:
     return _plain(scores)
 
 
-def _checked_columns(columns: Iterable[str], known: Collection[str], option: str) -> tuple[str, ...]:
-    """The columns of an option, or an error if one of them is unknown."""
+def _checked_columns(columns: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """The columns to keep, or an error if one of them is unknown."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
-        raise KaratError([Parameter(option, columns), " is not a list of columns"], hint=f"Write {option}=[...].")
+        raise KaratError(
+            [Parameter("keep_columns", columns), " is not a list of columns"], hint="Write keep_columns=[...]."
+        )
     names = tuple(columns)
     for name in names:
         if not isinstance(name, str) or name not in known:
             hint = f"{did_you_mean(name, known)} Choose from {', '.join(known)}.".strip()
-            raise KaratError([Parameter(option), f": unknown input column {shown(name)}"], hint=hint)
+            raise KaratError([Parameter("keep_columns"), f": unknown input column {shown(name)}"], hint=hint)
     return names
 
 
 def _is_equal(one: Any, other: Any) -> bool:
     """Whether two inputs are the same: NaN is the same as NaN, and arrays are compared by their values."""
-    try:
-        is_equal = one is other or bool(one == other) or bool(one != one and other != other)
-    except Exception:  # arrays have no single truth value, and an object may do anything
-        is_equal = False
-    return is_equal or _cell(one) == _cell(other)
+    with suppress(Exception):  # arrays have no single truth value, and an object may do anything
+        if one == other:
+            return True
+    return repr(_cell(one)) == repr(_cell(other))
 
 
 def _is_list(value: object) -> bool:
@@ -283,8 +272,10 @@ def _unique_columns(columns: Sequence[tuple[str, list[Any]]]) -> Columns:
 
 
 def _report(columns: Columns, output_format: Format, csv_file: str | os.PathLike[str] | None) -> Report:
-    if not isinstance(output_format, str):
-        raise KaratError(f"unknown output_format {shown(output_format)}", hint="Choose json, csv or df.")
+    formats = get_args(Format)
+    if not isinstance(output_format, str) or output_format not in formats:
+        hint = f"{did_you_mean(output_format, formats)} Choose json, csv or df.".strip()
+        raise KaratError(f"unknown output_format {shown(output_format)}", hint=hint)
     if output_format == "json":
         return columns
     if output_format == "df":
@@ -293,9 +284,6 @@ def _report(columns: Columns, output_format: Format, csv_file: str | os.PathLike
         except ImportError:
             raise KaratError("pandas is not installed", hint="pip install pandas") from None
         return pd.DataFrame(columns)
-    if output_format != "csv":
-        hint = f"{did_you_mean(output_format, get_args(Format))} Choose json, csv or df.".strip()
-        raise KaratError(f"unknown output_format {shown(output_format)}", hint=hint)
     if not isinstance(csv_file, str | os.PathLike) or not os.fspath(csv_file):
         raise KaratError([Parameter("csv_file", csv_file), " is not a path"], hint='Pass csv_file="report.csv".')
     text = delimited(list(columns), zip(*(map(_cell, values) for values in columns.values()), strict=True), ",")
@@ -314,10 +302,10 @@ def _cell(value: object) -> object:
 def _jsonable(value: Any) -> Any:
     """A value as JSON: a document, of karat or Haystack, by its fields that are not None; unknown objects as text."""
     if isinstance(value, Document):
-        given = {"id": value.given_id, "content": value.content, "meta": value.meta or None, "score": value.score}
-        value = {name: each for name, each in given.items() if each is not None} | value.attachments()
+        parts = {"id": value.given_id, "content": value.content, "meta": value.meta or None, "score": value.score}
+        value = {name: part for name, part in parts.items() if part is not None} | value.attachments()
     elif is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: each for field in fields(value) if (each := getattr(value, field.name)) is not None}
+        value = {field.name: part for field in fields(value) if (part := getattr(value, field.name)) is not None}
     if isinstance(value, Mapping):
         return {str(name): _jsonable(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

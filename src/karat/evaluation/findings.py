@@ -37,7 +37,7 @@ def findings(
     labels are grades of documents that the ground truth does not judge.
     """
     cannot_match = f"without {match.field} (cannot match)"
-    found = [
+    possible = [
         _match(match),
         _missing_queries(facts, missing),
         _queries("unknown-queries", facts.unknown, "in the run but not in the ground truth (ignored)"),
@@ -54,7 +54,7 @@ def findings(
         None if facts.only_relevant else _unjudged(facts.unjudged),
         None if labels_by is None else _share_of_labels(facts.labelled, labels_by, largest_cutoff(measures)),
     ]
-    return [finding for finding in found if finding]
+    return [finding for finding in possible if finding]
 
 
 def _share_of_labels(labelled: Share, by: str, cutoff: int | None) -> Finding:
@@ -82,16 +82,12 @@ def no_common_queries(
 
 def answer_findings(absent: Sequence[str], unknown: Sequence[str], scored: int, missing: str) -> list[Finding]:
     """The findings about answers: questions without a predicted answer, and questions without a gold answer."""
-    found = []
-    if absent:
-        hint = _SKIP_MISSING if missing == "zero" and len(absent) < scored else ""
-        what = f"without an answer ({_treatment(missing)})"
-        found.append(finding_about_queries("missing-answers", absent, what, hint, noun="question"))
-    if unknown:
-        found.append(
-            finding_about_queries("unknown-answers", unknown, "without a gold answer (ignored)", noun="question")
-        )
-    return found
+    hint = _SKIP_MISSING if missing == "zero" and len(absent) < scored else ""
+    about = (
+        ("missing-answers", absent, f"without an answer ({_treatment(missing)})", hint),
+        ("unknown-answers", unknown, "without a gold answer (ignored)", ""),
+    )
+    return [finding_about_queries(*each, noun="question") for each in about if each[1]]
 
 
 def empty_results(queries: Sequence[str]) -> list[Finding]:
@@ -134,15 +130,14 @@ def _nothing_found(facts: DocumentFacts, match: Matcher) -> Finding | None:
 
 def _no_relevant(facts: DocumentFacts) -> list[Finding]:
     """For each threshold of the measures: the queries whose judged documents all have lower grades."""
-    found: dict[tuple[str, ...], Finding] = {}
+    by_queries: dict[tuple[str, ...], Finding] = {}
     for rel, queries in facts.lacking.items():
         if queries:
             grade = "positive grade" if rel == LEAST_POSITIVE else f"grade {format_value(rel)} or more"
+            what = f"without a document of {grade} (scored 0)"
             # If the same queries lack several grades, the lowest one is the strongest statement.
-            found.setdefault(
-                queries, finding_about_queries("no-relevant", queries, f"without a document of {grade} (scored 0)")
-            )
-    return list(found.values())
+            by_queries.setdefault(queries, finding_about_queries("no-relevant", queries, what))
+    return list(by_queries.values())
 
 
 def _nothing_retrieved(facts: DocumentFacts, listed: int) -> Finding | None:

@@ -53,8 +53,8 @@ def label_agreement(
 
     >>> row = {"query": "q1", "type": "document", "task": "relevance", "by": "a-model"}
     >>> labels = [{**row, "item": "d1", "label": 2}, {**row, "item": "d2", "label": 1}]
-    >>> found = label_agreement(labels, {"q1": {"d1": 2, "d2": 0}})
-    >>> found.tasks[0].equal, found.tasks[0].weighted_kappa.value
+    >>> agreement = label_agreement(labels, {"q1": {"d1": 2, "d2": 0}})
+    >>> agreement.tasks[0].equal, agreement.tasks[0].weighted_kappa.value
     (0.5, 0.6666666666666667)
     """
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
@@ -72,12 +72,12 @@ def label_agreement(
     values: list[ValueAgreement] = []
     notes = list(records.notes)
     for model in judged.models:
-        found = judged.tasks(model)
-        if not found:
+        common_tasks = judged.tasks(model)
+        if not common_tasks:
             notes.append(f"{model} labelled nothing that people did")
-        tasks += found
+        tasks += common_tasks
         if judgments is not None:
-            notes += _note_on_two_grades(judgments, found)
+            notes += _note_on_two_grades(judgments, common_tasks)
         if judgments is not None and by_name and of_documents:
             overlap = _overlap(judgments, model, judged.labels({model}, of_documents=True))
             notes += overlap.notes
@@ -118,14 +118,14 @@ class _Judges:
 
     def tasks(self, model: str) -> list[TaskAgreement]:
         """The agreement of a model with people on each task, on documents first."""
-        found = []
+        tasks = []
         for of_documents in (True, False):
             people, by_model = (self.labels(each, of_documents) for each in (self._people, {model}))
             if of_documents and self._truth is not None:
                 graded = _grades(self._truth, [*by_model.labels, *sorted(by_model.failed)])
                 people = people._replace(labels={**people.labels, **graded}, tied=people.tied - graded.keys())
-            found += agreement_by_task(model, people, by_model, self._records.tasks, of_documents=of_documents)
-        return found
+            tasks += agreement_by_task(model, people, by_model, self._records.tasks, of_documents=of_documents)
+        return tasks
 
     def systems(self, model: str) -> list[str | None]:
         """The systems about whose answers people and a model labelled the same things; None is one without a name."""
@@ -142,19 +142,19 @@ class _Judges:
 def _grades(truth: Truth, subjects: Sequence[SubjectKey]) -> dict[SubjectKey, str]:
     """The grades of documents in the ground truth, as labels."""
     by_query: dict[str, dict[str, int]] = {}
-    found = {}
+    labels = {}
     for subject in subjects:
         if subject.query in truth.positions and subject.query not in by_query:
             by_query[subject.query] = truth.index(truth.positions[subject.query])
         row = by_query.get(subject.query, {}).get(subject.item)
         grade = -1.0 if row is None else float(truth.grades[row])
         if grade >= 0:
-            found[subject] = format_value(grade)
-            if found[subject] not in BUILT_IN["relevance"].scale:
-                what = f"document {shown(subject.item)} of query {shown(subject.query)} has the grade {found[subject]}"
+            labels[subject] = format_value(grade)
+            if labels[subject] not in BUILT_IN["relevance"].scale:
+                what = f"document {shown(subject.item)} of query {shown(subject.query)} has the grade {labels[subject]}"
                 hint = "Agreement needs the same scale: map the grades to 0, 1, 2 and 3."
                 raise KaratError(f"{what}, and labels of relevance are 0 to 3", place="the ground truth", hint=hint)
-    return found
+    return labels
 
 
 def _note_on_two_grades(truth: Truth, tasks: Sequence[TaskAgreement]) -> list[str]:
@@ -224,7 +224,7 @@ def _values_of_answers(
         for value in _value(model, name, system or "", people, by_model)
     ]
     notes = [
-        f"no values of measures{f' for {system}' if system else ''}: {each.what}" for system, each in errors.items()
+        f"no values of measures{f' for {system}' if system else ''}: {error.what}" for system, error in errors.items()
     ]
     return values, notes
 

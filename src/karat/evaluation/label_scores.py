@@ -48,15 +48,15 @@ class LabelScores:
             of_samples = [measure.compute(verdicts[number]) for number in numbers]
             values[column] = column_sum(of_samples) / len(of_samples)
             if np.isnan(values[column]).any():
-                each = []
+                sample_bounds = []
                 for number, of_sample in zip(numbers, of_samples, strict=True):
                     own = costs[column, number] = combination_costs(measure, verdicts[number], of_sample)
                     limit = limit_of(own) if limits is None else limits.get((column, number))
-                    each.append(label_bounds(measure, verdicts[number], of_sample, limit))
-                of_measure = bounds[column] = _mean_bounds(each)
+                    sample_bounds.append(label_bounds(measure, verdicts[number], of_sample, limit))
+                bounds[column] = _mean_bounds(sample_bounds)
                 # Whatever the unknown labels are, the value may be the same.
-                values[column] = of_measure.value
-                of_samples = [np.where(np.isnan(values[column]), np.nan, of_sample.low) for of_sample in each]
+                values[column] = bounds[column].value
+                of_samples = [np.where(np.isnan(values[column]), np.nan, sample.low) for sample in sample_bounds]
             if len(of_samples) > 1:
                 variances[column] = SampleVariance.of(of_samples)
         return cls(selected.samples[0].queries, values, bounds, variances, costs)
@@ -64,22 +64,22 @@ class LabelScores:
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
         """The values of the queries of all parts, in the order of their ids."""
-        several = list(parts)
-        columns = several[0].values.keys()
-        queries = tuple(chain.from_iterable(part.queries for part in several))
-        values = {name: np.concatenate([part.values[name] for part in several]) for name in columns}
-        with_bounds = [name for name in columns if any(name in part.bounds for part in several)]
-        bounds = {name: _joined([part._bounds(name) for part in several]) for name in with_bounds}
+        all_parts = list(parts)
+        columns = all_parts[0].values.keys()
+        queries = tuple(chain.from_iterable(part.queries for part in all_parts))
+        values = {name: np.concatenate([part.values[name] for part in all_parts]) for name in columns}
+        with_bounds = [name for name in columns if any(name in part.bounds for part in all_parts)]
+        bounds = {name: _joined([part._bounds(name) for part in all_parts]) for name in with_bounds}
         variances = {
             name: SampleVariance(
                 one.samples,
-                np.concatenate([part.variances[name].within for part in several]),
-                np.concatenate([part.variances[name].counts for part in several]),
+                np.concatenate([part.variances[name].within for part in all_parts]),
+                np.concatenate([part.variances[name].counts for part in all_parts]),
             )
-            for name, one in several[0].variances.items()
+            for name, one in all_parts[0].variances.items()
         }
-        keys = dict.fromkeys(chain.from_iterable(part.costs for part in several))
-        costs = {key: affordable(chain.from_iterable(part.costs.get(key, ()) for part in several)) for key in keys}
+        keys = dict.fromkeys(chain.from_iterable(part.costs for part in all_parts))
+        costs = {key: affordable(chain.from_iterable(part.costs.get(key, ()) for part in all_parts)) for key in keys}
         rows = np.array(sorted(range(len(queries)), key=queries.__getitem__), np.int64)
         return cls(queries, values, bounds, variances, costs)._take(rows)
 
@@ -103,16 +103,16 @@ class LabelScores:
         )
 
 
-def _mean_bounds(each: Sequence[Bounds]) -> Bounds:
+def _mean_bounds(samples: Sequence[Bounds]) -> Bounds:
     """The bounds of the mean over the samples that have anything to judge; there is none if more than half have not."""
-    nullable = np.array([bounds.nullable for bounds in each])
-    low = 0.0 - _highest_mean(-np.array([bounds.low for bounds in each]), nullable)  # 0 is not to become -0
-    high = _highest_mean(np.array([bounds.high for bounds in each]), nullable)
+    nullable = np.array([bounds.nullable for bounds in samples])
+    low = 0.0 - _highest_mean(-np.array([bounds.low for bounds in samples]), nullable)  # 0 is not to become -0
+    high = _highest_mean(np.array([bounds.high for bounds in samples]), nullable)
     high = np.where(differences(high, low) == 0, low, high)
-    certain = np.sum([~(np.isnan(bounds.low) | bounds.nullable) for bounds in each], axis=0)
-    exact = np.logical_and.reduce([bounds.exact for bounds in each]) | np.isnan(low)
-    nullable_mean = (2 * certain < len(each)) & ~np.isnan(low)
-    return Bounds.of_labels(each[0].measure, each[0].queries, low, high, exact, nullable_mean)
+    certain = np.sum([~(np.isnan(bounds.low) | bounds.nullable) for bounds in samples], axis=0)
+    exact = np.logical_and.reduce([bounds.exact for bounds in samples]) | np.isnan(low)
+    nullable_mean = (2 * certain < len(samples)) & ~np.isnan(low)
+    return Bounds.of_labels(samples[0].measure, samples[0].queries, low, high, exact, nullable_mean)
 
 
 def _highest_mean(values: Floats, nullable: Bools) -> Floats:

@@ -90,9 +90,9 @@ def evaluate_parts(
     failed_calls = frozenset().union(*(each.failed_calls for each in surveys))
     shared = replace(shared, calls=tuple(call for call in shared.calls if call.key in failed_calls))
 
-    found = run(partial(_facts, shared, choice))
-    facts = LabelFacts.merged(each for each, _ in found)
-    failed = FailedLabels.merged(each for _, each in found)
+    of_parts = run(partial(_facts, shared, choice))
+    facts = LabelFacts.merged(facts for facts, _ in of_parts)
+    failed = FailedLabels.merged(failed for _, failed in of_parts)
     listed = measures
     if listed is None:
         listed = select_measures(labelled_measures(facts, lambda: failed, place), subjects=("verdicts",))
