@@ -15,10 +15,10 @@ from karat.data.judged import Ints
 from karat.data.verdicts import Verdicts
 from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, safe_line, shown
 from karat.errors.arguments import check_text
-from karat.grounding.labels.arrays import VerdictArrays
 from karat.grounding.labels.counting import choose_authors, is_person, unreplaced_rows
 from karat.grounding.labels.evaluated_items import EvaluatedItems, Fit
 from karat.grounding.labels.facts import FailedLabels, LabelFacts, LabelNotes, kinds_of
+from karat.grounding.labels.verdict_arrays import VerdictArrays
 from karat.grounding.responses.responses import Response
 from karat.grounding.verdict_file.columns import LabelColumns
 from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records

@@ -69,10 +69,6 @@ class LabelColumns:
         """For each of these rows, whether it could not be labelled."""
         return self.state.take(rows).where(lambda state: state == "failed")
 
-    def are_failed_lists(self, rows: Ints) -> Bools:
-        """For each of these rows, whether it says that nuggets of a question, or passages, could not be listed."""
-        return self.have_failed(rows) & self.item.take(rows).where(LISTS.__contains__)
-
 
 class _TaskLabel(NamedTuple):
     """A label on the scale of its task, and its state."""
