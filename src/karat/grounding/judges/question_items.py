@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from karat.errors import Place
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.requests import Record, RequestOutcome
-from karat.grounding.responses.responses import EXTRACTED, Response, gold_text, items_of, of_other_answers
+from karat.grounding.responses.responses import EXTRACTED, Response, gold_text, items_of, items_of_other_answers
 from karat.grounding.verdict_file.records import IMPLIED, Item, read_item
 
 READ_PASSAGES = ("faithfulness", "context", "support", "citations", "coverage", "claims")
@@ -47,7 +47,7 @@ class QuestionItems:
             # Somebody has corrected them in the file. Now they are labelled with the text that they have.
             self._replace(system, [], [each for each in items.values() if each.is_corrected and each.type in EXTRACTED])
         for response in responses:
-            for item in of_other_answers([*self._known(response)], response):
+            for item in items_of_other_answers([*self._known(response)], response):
                 if item.set == "claims" or recipe in _READ_EXTRACTED[item.set]:
                     self._replace(item.system, [item], [])
         if recipe == "claims" and self.gold is not None:

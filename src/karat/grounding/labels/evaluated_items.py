@@ -9,7 +9,7 @@ another text now, the label is stale. If no digest tells which text it was, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -27,10 +27,10 @@ from karat.grounding.responses.responses import (
     items_of,
     keys_of_other_answers,
 )
-from karat.grounding.verdict_file.categorical import Categorical, pair_codes
+from karat.grounding.verdict_file.categorical import Categorical, joint_codes
 from karat.grounding.verdict_file.columns import LISTS, Against, LabelColumns
 from karat.grounding.verdict_file.reading import VerdictRecords
-from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey, joint_digest
+from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey, items_by_query, joint_digest
 
 Value = TypeVar("Value")
 
@@ -69,6 +69,8 @@ class EvaluatedItems:
     of_results: bool
     without_passages: frozenset[str] = frozenset()
     """the queries of which results do not say what the passages were"""
+    _digests: dict[ItemKey, str | None] = field(default_factory=dict, init=False)
+    """those that were computed already"""
 
     @classmethod
     def of_files(cls, items: Mapping[ItemKey, Item], removed: Mapping[ItemKey, Item]) -> EvaluatedItems:
@@ -83,24 +85,20 @@ class EvaluatedItems:
     ) -> EvaluatedItems:
         """The items of results, with the claims and nuggets that verdict files have of them."""
         items: dict[ItemKey, Item] = {}
-        extracted: dict[str, list[Item]] = {}
-        for item in labelled.values():
-            if item.type in EXTRACTED:
-                extracted.setdefault(item.query, []).append(item)
+        extracted = items_by_query(item for item in labelled.values() if item.type in EXTRACTED)
         for response in responses:
-            taken = {item.id for item in extracted.get(response.query, ())}
-            given = [*answer_of(response), *gold_of(response), *items_of(response, taken)]
-            items |= {(item.query, item.id): _with_known_text(item, labelled) for item in given}
+            own = extracted.get(response.query, ())
+            in_results = [*answer_of(response), *gold_of(response), *items_of(response, [item.id for item in own])]
+            items |= {item.key: _with_known_text(item, labelled) for item in in_results}
             if (gold := labelled.get((response.query, "gold"))) is not None:
-                items.setdefault((response.query, "gold"), gold)
-            for item in extracted.get(response.query, ()):
-                if (item.query, item.id) in items:
+                items.setdefault(gold.key, gold)
+            for item in own:
+                if item.key in items:
                     what = f"the {item.type} {shown(item.id)} of query {shown(item.query)} has the id of a passage"
                     raise KaratError(what, place=item.place, hint="Give it another id in the verdict file.")
         gone = keys_of_other_answers(labelled, items)
         for response in responses:
-            of_query = {(item.query, item.id): item for item in extracted.get(response.query, ())}
-            items |= {key: item for key, item in of_query.items() if key not in gone}
+            items |= {item.key: item for item in extracted.get(response.query, ()) if item.key not in gone}
         without_passages = frozenset(each.query for each in responses if not each.knows_passages)
         return cls(items, labelled, removed, gone, of_results=True, without_passages=without_passages)
 
@@ -112,8 +110,10 @@ class EvaluatedItems:
 
     def fit(self, labels: LabelColumns, rows: Ints) -> FittedLabels:
         """How labels fit what is evaluated, with the ids that their items and passages have there."""
-        item, fit = self._each(labels.query, labels.item, labels.digest, rows, self._subject)
-        against, fit_of_against = self._each(labels.query, labels.against, labels.against_digest, rows, self._against)
+        item, fit = self._fit_column(labels.query, labels.item, labels.digest, rows, self._subject)
+        against, fit_of_against = self._fit_column(
+            labels.query, labels.against, labels.against_digest, rows, self._against
+        )
         fit = np.maximum(fit, fit_of_against)
         if self.of_results:
             # Only passages have a relevance, and those of other results may have no record.
@@ -123,7 +123,7 @@ class EvaluatedItems:
             fit[np.flatnonzero(is_relevance)[unknown]] = Fit.ABSENT
         return FittedLabels(replace(labels, item=item, against=against), fit)
 
-    def _each(
+    def _fit_column(
         self,
         query: Categorical[str],
         column: Categorical[Value],
@@ -136,15 +136,14 @@ class EvaluatedItems:
         checked: Bools = np.ones(len(rows), bool)
         if not self.of_results and not self._is_corrected:
             # Without its digest, a label is about the text that the files have.
-            checked = digest.take(rows).where(lambda each: each is not None)
+            checked = digest.take(rows).where(lambda text: text is not None)
         rows = rows[checked]
-        _, pair = np.unique(pair_codes(query, column)[rows], return_inverse=True)
-        cases = pair * len(digest.categories) + digest.codes[rows]
-        _, first, place = np.unique(cases, return_index=True, return_inverse=True)
-        found = [look_up(query[row], column[row], digest[row]) for row in rows[first].tolist()]
-        fit[checked] = np.array([fit for _, fit in found], np.int64)[place]
+        cases = joint_codes(query.codes[rows], column.codes[rows], digest.codes[rows])
+        _, first, case = np.unique(cases, return_index=True, return_inverse=True)
+        fitted = [look_up(query[row], column[row], digest[row]) for row in rows[first].tolist()]
+        fit[checked] = np.array([fit for _, fit in fitted], np.int64)[case]
         code_of = {value: code for code, value in enumerate(column.categories)}
-        new = np.array([code_of.setdefault(value, len(code_of)) for value, _ in found], np.int32)[place]
+        new = np.array([code_of.setdefault(value, len(code_of)) for value, _ in fitted], np.int32)[case]
         if (new == column.codes[rows]).all():
             return column, fit
         codes = column.codes.copy()
@@ -187,9 +186,9 @@ class EvaluatedItems:
         if against == "context":
             return against, self._context(query, digest)
         alone = digest if len(against) == 1 else None
-        found = [self._passage(query, name, alone) for name in against]
-        fit = max(fit for _, fit in found)
-        names = tuple(sorted({name for name, _ in found}))
+        passages = [self._passage(query, name, alone) for name in against]
+        fit = max(fit for _, fit in passages)
+        names = tuple(sorted({name for name, _ in passages}))
         if digest is None or alone:
             return names, fit
         are_there = all((query, name) in self.items for name in names)
@@ -199,10 +198,10 @@ class EvaluatedItems:
         return names, _fit(digest, now) if are_there else fit
 
     def _passage(self, query: str, name: str, digest: str | None) -> tuple[str, Fit]:
-        found, fit = self._subject(query, name, digest)
-        if self.of_results and (query, found) not in self.items:
-            return found, Fit.ABSENT
-        return found, fit
+        current, fit = self._subject(query, name, digest)
+        if self.of_results and (query, current) not in self.items:
+            return current, Fit.ABSENT
+        return current, fit
 
     def _gold(self, query: str, digest: str | None) -> Fit:
         """Whether the gold answer is the one that had this digest, if there is one."""
@@ -219,10 +218,10 @@ class EvaluatedItems:
             return _fit(digest, now)
         if listed is None:
             return Fit.TRUSTED
-        found = [self._passage(query, name, None) for name in listed]
-        if {name for name, _ in found} != {item.id for item in passages}:
+        current = [self._passage(query, item.id, None) for item in listed]
+        if {name for name, _ in current} != {item.id for item in passages}:
             return Fit.STALE
-        return min(Fit.STALE, max(fit for _, fit in found))
+        return min(Fit.STALE, max(fit for _, fit in current))
 
     def _is_from_unknown_answer(self, item: Item) -> bool:
         """Whether nothing says which answer a claim is from."""
@@ -235,53 +234,37 @@ class EvaluatedItems:
 
     @cached_property
     def _passages(self) -> Mapping[str, Sequence[Item]]:
-        found: dict[str, list[Item]] = {}
-        for item in self.items.values():
-            if item.type == "passage":
-                found.setdefault(item.query, []).append(item)
-        return found
+        return items_by_query(item for item in self.items.values() if item.type == "passage")
 
     @cached_property
-    def _labelled_passages(self) -> Mapping[str, Sequence[str]]:
-        found: dict[str, list[str]] = {}
-        for item in self.labelled.values():
-            if item.type == "passage":
-                found.setdefault(item.query, []).append(item.id)
-        return found
+    def _labelled_passages(self) -> Mapping[str, Sequence[Item]]:
+        return items_by_query(item for item in self.labelled.values() if item.type == "passage")
 
     @cached_property
     def _by_text(self) -> Mapping[tuple[str, str, str | None], str]:
         """The passages and sentences of results by their texts: their ids may be other ones than in the files."""
-        if not self.of_results:
-            return {}
-        found: dict[tuple[str, str, str | None], str] = {}
-        for item in self.items.values():
+        by_text: dict[tuple[str, str, str | None], str] = {}
+        for item in self.items.values() if self.of_results else ():
             if item.type in ("passage", "sentence") and item.text is not None:
-                found.setdefault((item.query, item.type, self._digest(item)), item.id)
-        return found
+                by_text.setdefault((item.query, item.type, self._digest(item)), item.id)
+        return by_text
 
     @cached_property
     def _by_texts(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
         """What sentences of results cite together, and all but one of that, by the joint digest of the texts."""
-        found: dict[tuple[str, str], tuple[str, ...]] = {}
+        by_texts: dict[tuple[str, str], tuple[str, ...]] = {}
         for item in self.items.values() if self.of_results else ():
             cited = tuple(sorted(name for name in item.cites if (item.query, name) in self.items))
-            for names in (cited, *(tuple(each for each in cited if each != other) for other in cited)):
+            for names in (cited, *(tuple(name for name in cited if name != other) for other in cited)):
                 digest = joint_digest(self._digest(self.items[item.query, name]) for name in names)
                 if len(names) > 1 and digest is not None:
-                    found.setdefault((item.query, digest), names)
-        return found
+                    by_texts.setdefault((item.query, digest), names)
+        return by_texts
 
     def _digest(self, item: Item) -> str | None:
-        key = item.query, item.id
-        if key not in self._digests:
-            self._digests[key] = item.current_digest
-        return self._digests[key]
-
-    @cached_property
-    def _digests(self) -> dict[ItemKey, str | None]:
-        """Those that were computed already."""
-        return {}
+        if item.key not in self._digests:
+            self._digests[item.key] = item.current_digest
+        return self._digests[item.key]
 
 
 def stale_labels(records: VerdictRecords) -> Bools:
@@ -308,15 +291,15 @@ def stale_labels(records: VerdictRecords) -> Bools:
 
 
 def _by_system(items: Iterable[Item]) -> dict[str | None, dict[ItemKey, Item]]:
-    found: dict[str | None, dict[ItemKey, Item]] = {}
+    by_system: dict[str | None, dict[ItemKey, Item]] = {}
     for item in items:
-        found.setdefault(item.system, {})[item.query, item.id] = item
-    return found
+        by_system.setdefault(item.system, {})[item.key] = item
+    return by_system
 
 
 def _with_known_text(item: Item, labelled: Mapping[ItemKey, Item]) -> Item:
     """An item of results; if these do not have its text, with the digest that the files have of it."""
-    known = labelled.get((item.query, item.id))
+    known = labelled.get(item.key)
     if item.text is not None or known is None or known.type != item.type:
         return item
     return item._replace(digest=known.current_digest)

@@ -5,7 +5,7 @@ Claims and nuggets were extracted from an answer: whether it is the one of a res
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, count
 
@@ -73,17 +73,20 @@ class Response:
             return None if text is None else text_digest(text)
         if not self.knows_passages:
             return None
-        chosen = [each for each in self.passages if against == "context" or each.id in against]
-        return joint_digest(None if each.text is None else text_digest(each.text) for each in chosen)
+        texts = (passage.text for passage in self._passages_of(against))
+        return joint_digest(None if text is None else text_digest(text) for text in texts)
 
     def compared_passages(self, against: tuple[str, ...] | str | None) -> list[Passage]:
         """The passages that something is compared with: `context` stands for all. One without a text is an error."""
-        chosen = [each for each in self.passages if against == "context" or each.id in (against or ())]
-        for passage in chosen:
+        passages = self._passages_of(against or ())
+        for passage in passages:
             if passage.text is None:
                 what = f"the text of passage {shown(passage.id)} of query {shown(self.query)} is not in the results"
                 raise KaratError(what, hint=["Add the texts with ", Parameter("corpus"), "."])
-        return chosen
+        return passages
+
+    def _passages_of(self, against: tuple[str, ...] | str) -> list[Passage]:
+        return [each for each in self.passages if against == "context" or each.id in against]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +132,9 @@ def items_of(response: Response, taken: Iterable[str] = ()) -> list[Item]:
     >>> [(item.id, item.type, item.cites) for item in items_of(read_responses(results).responses[0])]
     [('s1', 'sentence', ('d7',)), ('s2', 'sentence', ()), ('d7', 'passage', ())]
     """
-    query, system = response.query, response.system
-    sentences = response.sentences
+    query, system, sentences = response.query, response.system, response.sentences
     passages = [Item(query, each.id, "passage", system, text=each.text, rank=each.rank) for each in response.passages]
-    prefix = _prefix((*taken, *(each.id for each in passages)), len(sentences))
+    prefix = _prefix({*taken, *(each.id for each in passages)}, len(sentences))
     items = [
         Item(query, f"{prefix}{at}", "sentence", system, "answer", sentence.text, cites=sentence.cites)
         for at, sentence in enumerate(sentences, 1)
@@ -152,23 +154,23 @@ def gold_of(response: Response) -> list[Item]:
     return [] if text is None else [Item(response.query, "gold", "answer", text=text)]
 
 
-def of_other_answers(items: Iterable[Item], response: Response) -> list[Item]:
+def items_of_other_answers(items: Iterable[Item], response: Response) -> list[Item]:
     """The claims and nuggets among the items of verdict files that are from other answers than those of a response."""
-    labelled = {(item.query, item.id): item for item in items if item.system in (None, response.system)}
-    current = {(item.query, item.id): item for item in (*answer_of(response), *gold_of(response))}
+    labelled = {item.key: item for item in items if item.system in (None, response.system)}
+    current = {item.key: item for item in (*answer_of(response), *gold_of(response))}
     gone = keys_of_other_answers(labelled, current)
     return [item for key, item in labelled.items() if key in gone]
 
 
 def keys_of_other_answers(labelled: Mapping[ItemKey, Item], items: Mapping[ItemKey, Item]) -> frozenset[ItemKey]:
     """The claims and nuggets that are from another answer, or another gold answer, than the one among the items."""
-    found = []
+    keys = []
     for key, item in labelled.items():
         if item.type in EXTRACTED and (answer := items.get((item.query, item.source))) is not None:
             digests = digest_of_answer(item, labelled), answer.current_digest
             if None not in digests and digests[0] != digests[1]:
-                found.append(key)
-    return frozenset(found)
+                keys.append(key)
+    return frozenset(keys)
 
 
 def digest_of_answer(item: Item, labelled: Mapping[ItemKey, Item]) -> str | None:
@@ -179,8 +181,7 @@ def digest_of_answer(item: Item, labelled: Mapping[ItemKey, Item]) -> str | None
     return None if answer is None else answer.labelled_digest
 
 
-def _prefix(taken: Iterable[str], sentences: int) -> str:
+def _prefix(taken: Set[str], sentences: int) -> str:
     """How the ids of sentences begin: `s`, or a longer word if other items have such ids."""
-    others = {*taken}
     prefixes = chain(("s", "sentence"), (f"sentence{at}-" for at in count(1)))
-    return next(prefix for prefix in prefixes if not any(f"{prefix}{at}" in others for at in range(1, sentences + 1)))
+    return next(prefix for prefix in prefixes if not any(f"{prefix}{at}" in taken for at in range(1, sentences + 1)))

@@ -17,7 +17,7 @@ from typing import Any
 
 from karat.errors import KaratError, Message, Parameter, did_you_mean, first_few, plural, shown
 from karat.grounding.labels.recipes import RECIPES, Asked, asked, compared_digest, empty_set, subjects, task_of
-from karat.grounding.responses.responses import Response, items_of, of_other_answers
+from karat.grounding.responses.responses import Response, items_of, items_of_other_answers
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item, text_digest
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
@@ -127,7 +127,7 @@ def _check_answers(responses: Sequence[Response], items: Sequence[Item]) -> None
     for item in items:
         by_query.setdefault(item.query, []).append(item)
     for response in responses:
-        if any(item.type == "claim" for item in of_other_answers(by_query.get(response.query, ()), response)):
+        if any(item.type == "claim" for item in items_of_other_answers(by_query.get(response.query, ()), response)):
             what = f"the claims of query {shown(response.query)} are not those of its answer, which has changed since"
             raise KaratError(what, hint="List the claims of the answer as it is now, in a file without earlier ones.")
 

@@ -78,12 +78,6 @@ class Categorical(Generic[Value]):
         return fulfilled
 
 
-def pair_codes(first: Categorical[Any], second: Categorical[Any]) -> Ints:
-    """A code for each pair of values in two columns."""
-    codes: Ints = first.codes.astype(np.int64) * len(second.categories) + second.codes
-    return codes
-
-
 def joint_codes(*columns: NDArray[Any]) -> Ints:
     """A number for the values that each row has in several columns of whole numbers from 0.
 

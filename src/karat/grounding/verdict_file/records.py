@@ -113,6 +113,14 @@ class Item(NamedTuple):
         return None not in (self.digest, self.text) and self.digest != self.current_digest
 
 
+def items_by_query(items: Iterable[Item]) -> dict[str, list[Item]]:
+    """The items of each query, in order."""
+    by_query: dict[str, list[Item]] = {}
+    for item in items:
+        by_query.setdefault(item.query, []).append(item)
+    return by_query
+
+
 def text_digest(text: str) -> str:
     """A digest of a text, by which a label notices that the text has changed since.
 
