@@ -47,14 +47,14 @@ class Citation:
 def find_citations(text: str, passages: Sequence[str]) -> list[Citation]:
     """The citations in a text. `passages` are the ids of what can be cited, by rank.
 
-    >>> [found.cites for found in find_citations("Gold is soft [2, 1]. It is yellow (doc 2).", ["d7", "d3"])]
+    >>> [citation.cites for citation in find_citations("Gold is soft [2, 1]. It is yellow (doc 2).", ["d7", "d3"])]
     [('d3', 'd7'), ('d3',)]
     """
     if not any(bracket in text for bracket in "[(【［"):
         return []
     known = _Passages(passages)
-    code = [found.span() for found in CODE.finditer(text)] if "`" in text else []
-    found, at = [], 0
+    code = [match.span() for match in CODE.finditer(text)] if "`" in text else []
+    citations, at = [], 0
     for group in _GROUP.finditer(text):
         while at < len(code) and code[at][1] <= group.start():
             at += 1
@@ -62,8 +62,8 @@ def find_citations(text: str, passages: Sequence[str]) -> list[Citation]:
             continue
         inner = next(filter(None, group.groups()))
         if cites := known.cites(inner, is_round=group.lastindex == _ROUND):
-            found.append(Citation(group.start(), group.end(), cites))
-    return found
+            citations.append(Citation(group.start(), group.end(), cites))
+    return citations
 
 
 def cited_passages(citations: Sequence[Citation]) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class _Passages:
         if inner in self.ids and not (inner.isdecimal() and (is_round or 0 < int(inner[:9]) <= len(self.by_rank))):
             return (inner,)
         parts = _SEPARATOR.split(inner)
-        found: dict[str, None] = {}
+        cites: dict[str, None] = {}
         for at, part in enumerate(parts):
             number = _NUMBER.fullmatch(part)
             if number is not None and is_round and at == 0 and not number["noun"]:
@@ -98,8 +98,8 @@ class _Passages:
                 cited = self._by_number(int(number["first"]), int(number["last"] or number["first"]))
             if not cited:
                 return ()
-            found.update(dict.fromkeys(cited))
-        return tuple(found)
+            cites.update(dict.fromkeys(cited))
+        return tuple(cites)
 
     def _by_id(self, part: str) -> tuple[str, ...]:
         if part in self.ids:

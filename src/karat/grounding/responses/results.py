@@ -83,9 +83,9 @@ def _of_one_run(responses: Responses, name: str) -> Responses:
 
 def _kept(records: Iterable[tuple[Place, Record]], kept: list[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
     """The records, each of which is also added to a list when it is read."""
-    for each in records:
-        kept.append(each)
-        yield each
+    for record in records:
+        kept.append(record)
+        yield record
 
 
 def _is_submission(records: Iterable[tuple[Place, Record]]) -> bool:
@@ -125,10 +125,10 @@ def _of_results(
 def _are_ids(retrieved: Iterable[Any]) -> bool:
     """Whether passages that are strings are ids: they are texts if any of them has more than one word."""
     has_strings = False
-    for each in chain.from_iterable(retrieved):
-        if isinstance(each, str):
+    for document in chain.from_iterable(retrieved):
+        if isinstance(document, str):
             has_strings = True
-            if len(each.split(maxsplit=1)) > 1:
+            if len(document.split(maxsplit=1)) > 1:
                 return False
     return has_strings
 
@@ -168,29 +168,30 @@ def _passages(documents: Sequence[tuple[str | None, str | None]]) -> tuple[list[
     copies: Counter[str] = Counter()
     by_rank = []
     for rank, (name, text) in enumerate(documents, 1):
-        found = known.get((name, text)) if name else None
-        if found is None:
-            found = wanted = name or f"p{rank}"
-            while found in passages or found in IMPLIED or (found != name and found in names):
+        passage = known.get((name, text)) if name else None
+        if passage is None:
+            passage = wanted = name or f"p{rank}"
+            while passage in passages or passage in IMPLIED or (passage != name and passage in names):
                 copies[wanted] += 1
-                found = f"{wanted}#{copies[wanted] + 1}"
-            passages[found] = Passage(found, rank, text)
-            known[name, text] = found
-        by_rank.append(found)
+                passage = f"{wanted}#{copies[wanted] + 1}"
+            passages[passage] = Passage(passage, rank, text)
+            known[name, text] = passage
+        by_rank.append(passage)
     return by_rank, tuple(passages.values())
 
 
 def _with_texts(responses: Responses, queries: Any, corpus: Any) -> Responses:
     """The same responses with the texts of questions, and of passages that are known by id only."""
-    found, notes = responses.responses, list(responses.notes)
+    completed, notes = responses.responses, list(responses.notes)
     if queries is not None:
-        questions = read_texts(queries, {each.query for each in found}, "queries")
+        questions = read_texts(queries, {response.query for response in completed}, "queries")
         notes += questions.notes
-        found = [
-            replace(each, question=questions[each.query].text) if each.query in questions else each for each in found
+        completed = [
+            replace(response, question=questions[response.query].text) if response.query in questions else response
+            for response in completed
         ]
-    unread = () if corpus is None else found
-    wanted = {passage.id for each in unread for passage in each.passages if passage.text is None}
+    passages = chain.from_iterable(response.passages for response in completed)
+    wanted = {passage.id for passage in passages if passage.text is None} if corpus is not None else {}
     if wanted:
         texts = read_texts(corpus, wanted, "corpus")
         notes += texts.notes
@@ -199,5 +200,5 @@ def _with_texts(responses: Responses, queries: Any, corpus: Any) -> Responses:
             is_read = passage.text is None and passage.id in texts
             return replace(passage, text=texts[passage.id].text) if is_read else passage
 
-        found = [replace(each, passages=tuple(map(with_text, each.passages))) for each in found]
-    return replace(responses, responses=tuple(found), notes=tuple(notes))
+        completed = [replace(each, passages=tuple(map(with_text, each.passages))) for each in completed]
+    return replace(responses, responses=tuple(completed), notes=tuple(notes))

@@ -90,8 +90,8 @@ def sentence_spans(text: str, citations: Sequence[Citation]) -> list[tuple[int, 
 
 def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
     """Where a pattern ends that may begin here; the same place if it does not."""
-    found = pattern.match(text, at)
-    return at if found is None else found.end()
+    match = pattern.match(text, at)
+    return at if match is None else match.end()
 
 
 def _ends(text: str, cited: Mapping[int, int]) -> Iterator[int]:
@@ -103,19 +103,19 @@ def _ends(text: str, cited: Mapping[int, int]) -> Iterator[int]:
     is_cased = text.lower() != text  # in a text without capital letters, a lowercase letter may begin a sentence
     citations = iter(cited.items())
     citation = next(citations, None)
-    for found in _CANDIDATE.finditer(text):
-        at, end = found.span()
+    for candidate in _CANDIDATE.finditer(text):
+        at, end = candidate.span()
         while citation and citation[1] <= at:
             citation = next(citations, None)
         if at < handled or (citation and citation[0] <= at):
             continue
-        if found.lastgroup == "line":
-            ends = _line_ends(text, start, found)
-        elif found.lastgroup == "stop":
+        if candidate.lastgroup == "line":
+            ends = _line_ends(text, start, candidate)
+        elif candidate.lastgroup == "stop":
             end, has_citation = _after_stop(text, end, cited)
-            ends = _stop_ends(text, start, found, end, has_citation, is_cased)
+            ends = _stop_ends(text, start, candidate, end, has_citation, is_cased)
         else:
-            ends = _BREAKS.search(found[0]) is not None
+            ends = _BREAKS.search(candidate[0]) is not None
             if ends:
                 yield at
         handled = end
@@ -124,10 +124,10 @@ def _ends(text: str, cited: Mapping[int, int]) -> Iterator[int]:
             yield end
 
 
-def _line_ends(text: str, start: int, found: re.Match[str]) -> bool:
+def _line_ends(text: str, start: int, line_break: re.Match[str]) -> bool:
     """Whether a sentence that began at `start` ends at a line break."""
-    after = found.end()
-    if after == len(text) or len(_BREAKS.findall(found[0])) > 1:
+    after = line_break.end()
+    if after == len(text) or len(_BREAKS.findall(line_break[0])) > 1:
         return True
     if _NEW_BLOCK.match(text, after) or _HEADING.match(text, start):
         return True
@@ -160,15 +160,15 @@ def _is_lowercase(text: str, at: int) -> bool:
     return text[first : first + 1].islower() and not text[first + 1 : first + 2].isupper()
 
 
-def _stop_ends(text: str, start: int, found: re.Match[str], end: int, has_citation: bool, is_cased: bool) -> bool:
+def _stop_ends(text: str, start: int, stops: re.Match[str], end: int, has_citation: bool, is_cased: bool) -> bool:
     """Whether a sentence that began at `start` ends with a stop; `end` is after what belongs to the stop."""
-    at, stop = found.start(), found[0]
+    at, stop = stops.start(), stops[0]
     if end == len(text) or any(each in _STOPS_WITHOUT_BLANK for each in stop):
         return True
-    if text[at - 1 : at] in ("(", "[", "{") and text[found.end()] in ")]}":
+    if text[at - 1 : at] in ("(", "[", "{") and text[stops.end()] in ")]}":
         return False  # [...] and (?)
     if not text[end].isspace():
-        return _is_glued(text, found, end, has_citation)
+        return _is_glued(text, stops, end, has_citation)
     if stop == "." and not has_citation:
         is_enumerator = _ENUMERATOR.fullmatch(text, start, at) or _FIRST_ENUMERATOR.search(text, max(start, at - 3), at)
         if is_enumerator or _is_abbreviation(text, max(start, at - _LONGEST_ABBREVIATION), at, end):
@@ -179,10 +179,10 @@ def _stop_ends(text: str, start: int, found: re.Match[str], end: int, has_citati
 
 def _is_abbreviation(text: str, start: int, at: int, end: int) -> bool:
     """Whether a full stop belongs to an abbreviation, and the sentence goes on after it."""
-    found = _WORD_BEFORE.search(text, start, at)
-    if found is None:
+    before = _WORD_BEFORE.search(text, start, at)
+    if before is None:
         return False
-    word, folded = found[0], found[0].casefold()
+    word, folded = before[0], before[0].casefold()
     after = _skip(_OPENED, text, end)
     if folded in _WITHIN_SENTENCES or (folded in _TITLES and word[0].isupper()):
         return True
@@ -197,21 +197,21 @@ def _is_abbreviation(text: str, start: int, at: int, end: int) -> bool:
         return False
     if _DOTTED.fullmatch(word) or folded in _SOMETIMES_LAST:
         return True
-    is_unit = _NUMBER_BEFORE.search(text, max(0, found.start() - 3), found.start()) is not None  # 20 °C, 5 V
+    is_unit = _NUMBER_BEFORE.search(text, max(0, before.start() - 3), before.start()) is not None  # 20 °C, 5 V
     return len(word) == 1 and word.isupper() and following is not None and not is_unit
 
 
-def _is_glued(text: str, found: re.Match[str], end: int, has_citation: bool) -> bool:
+def _is_glued(text: str, stops: re.Match[str], end: int, has_citation: bool) -> bool:
     """Whether a sentence begins right after a stop, without a blank: "Gold is soft.It is yellow"."""
-    following, before = text[end], text[found.start() - 1 : found.start()]
+    following, before = text[end], text[stops.start() - 1 : stops.start()]
     if not following.isalpha() or following.islower():
         return False
     if has_citation or not following.isupper():  # a letter of a script without capitals
         return has_citation or before.isalpha()
     word = _GLUED_WORD.match(text, end)
-    if word is None or len(found[0]) > 1 or not before.isalnum():
+    if word is None or len(stops[0]) > 1 or not before.isalnum():
         return False
-    if word[0] in _FIRST_WORDS or found[0] != ".":
+    if word[0] in _FIRST_WORDS or stops[0] != ".":
         return True
-    left = _LOWERCASE_WORD_BEFORE.search(text, max(0, found.start() - 30), found.start())
+    left = _LOWERCASE_WORD_BEFORE.search(text, max(0, stops.start() - 30), stops.start())
     return left is not None and left[1].islower()

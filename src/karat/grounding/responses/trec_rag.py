@@ -33,21 +33,20 @@ def is_trec_rag(record: Record) -> bool:
 
 def read_trec_rag(records: Iterable[tuple[Place, Record]], system: str | None = None) -> Responses:
     """The responses of a submission, each record of which has its place; `system` names those without a `run_id`."""
-    found: dict[tuple[str, str | None], tuple[Place, Response]] = {}
+    responses: dict[tuple[str, str | None], tuple[Place, Response]] = {}
     empty = 0
-    for given, record in records:
-        place = Place(given) if isinstance(given, str) else given
+    for place, record in records:
         response = _response(record, place, system)
         key = response.query, response.system
-        if key in found:
-            earlier, _ = found[key]
+        if key in responses:
+            earlier, _ = responses[key]
             what = f"topic {shown(response.query)} was already in "
             raise KaratError([what, earlier], place=place, hint="Keep one answer per topic and run.")
-        found[key] = place, response
+        responses[key] = place, response
         empty += len(record.get("answer", record.get("responses"))) - len(response.sentences)
     notes = (f"{plural(empty, 'sentence')} without a letter or a digit left out",) if empty else ()
-    systems = tuple(dict.fromkeys(system for _, system in found))
-    return Responses(tuple(response for _, response in found.values()), systems, notes)
+    systems = tuple(dict.fromkeys(system for _, system in responses))
+    return Responses(tuple(response for _, response in responses.values()), systems, notes)
 
 
 def _response(record: Record, place: Place, system: str | None) -> Response:
@@ -100,14 +99,14 @@ def _sentences(record: Record, references: list[str], place: Place) -> list[Sent
     if not isinstance(answer, list):
         what = "there is no answer" if answer is None else f"{name} {shown(answer)} is not a list of sentences"
         raise KaratError(what, place=place, hint=_SENTENCE)
-    found = []
+    sentences = []
     for at, sentence in enumerate(answer):
         of_sentence = place.inside(f"{name}[{at}]")
         require(isinstance(sentence, Mapping), f"{shown(sentence)} is not a sentence", _SENTENCE, place=of_sentence)
         text = sentence.get("text")
         require(isinstance(text, str), f"the text is {shown(text)}, which is not text", _SENTENCE, place=of_sentence)
-        found.append(Sentence(text, _cites(sentence, references, of_sentence)))
-    return found
+        sentences.append(Sentence(text, _cites(sentence, references, of_sentence)))
+    return sentences
 
 
 def _cites(sentence: Record, references: list[str], place: Place) -> tuple[str, ...]:
@@ -117,13 +116,13 @@ def _cites(sentence: Record, references: list[str], place: Place) -> tuple[str, 
         hint = "Citations are a list of positions in references, from 0. Write [] if there are none."
         raise KaratError(what, place=place, hint=hint)
     known = frozenset(references)
-    found: dict[str, None] = {}
+    cites: dict[str, None] = {}
     for at, citation in enumerate(citations):
         if isinstance(citation, int) and not isinstance(citation, bool):
-            found[references[citation] if 0 <= citation < len(references) else f"[{citation}]"] = None
+            cites[references[citation] if 0 <= citation < len(references) else f"[{citation}]"] = None
         elif isinstance(citation, str) and citation:
-            found[citation if citation in known else f"[{citation}]"] = None
+            cites[citation if citation in known else f"[{citation}]"] = None
         else:
             hint = "A citation is a position in references, from 0, or the id of a document in it."
             raise KaratError(f"{shown(citation)} is not a citation", place=place.inside(f"citations[{at}]"), hint=hint)
-    return tuple(found)
+    return tuple(cites)
