@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from karat.documents.normalization import FOLDS, Folds, normalized, original_span
-from karat.matching.location import locator
+from karat.matching.containment import locator
 from karat.matching.matchers import matcher_of
 
 LETTERS = st.text("aAbß ﬁ.-\n\t①é", max_size=9)

@@ -206,7 +206,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return f"Did you mean {enumeration(close, 'or')}?" if close else ""
 
 
-def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:
+def nearest(name: str, known: Iterable[str]) -> list[str]:
     """The known names most similar to a wrong one, ignoring case, most similar first; never the wrong one itself."""
     from difflib import get_close_matches
 
@@ -216,7 +216,7 @@ def nearest(name: str, known: Iterable[str], n: int = 3) -> list[str]:
     for candidate in known:
         if isinstance(candidate, str) and candidate != name and len(candidate) <= _LONGEST_TYPO:
             by_folded.setdefault(candidate.casefold(), candidate)
-    close = get_close_matches(name.casefold(), by_folded, n=n, cutoff=0.6)
+    close = get_close_matches(name.casefold(), by_folded, cutoff=0.6)
     return [by_folded[folded] for folded in close]
 
 
@@ -238,13 +238,13 @@ def enumeration(texts: Sequence[str], conjunction: str) -> str:
     return f" {conjunction} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
-def first_few(ids: Sequence[str], n: int = 3) -> str:
+def first_few(ids: Sequence[str]) -> str:
     """The first ids of many, as examples.
 
     >>> first_few(["q1", "q2", "q3", "q4"]), first_few(["q1", "q2"]), first_few([])
     ('q1, q2, q3, …', 'q1, q2', 'none')
     """
-    return ", ".join([*ids[:n], *(["…"] if len(ids) > n else [])]) or "none"
+    return ", ".join([*ids[:3], *(["…"] if len(ids) > 3 else [])]) or "none"
 
 
 def plural(n: int, noun: str) -> str:
@@ -291,7 +291,7 @@ def printable(text: str) -> str:
     >>> print(printable("a\x1b[2Jb"))
     a\x1b[2Jb
     """
-    return UNPRINTABLE.sub(lambda found: ascii(found[0])[1:-1], text)
+    return UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def safe_line(text: str) -> str:
@@ -314,7 +314,7 @@ def without_commands(text: str) -> str:
     >>> print(without_commands("::error::no ##[add-mask]x"))
     : :error::no ## [add-mask]x
     """
-    return _COMMAND.sub(lambda found: f"{found[0]} ", text)
+    return _COMMAND.sub(lambda match: f"{match[0]} ", text)
 
 
 def shown(value: object, width: int = 60) -> str:

@@ -102,9 +102,9 @@ def check_names(name: str, value: object, example: object) -> list[str]:
     if not isinstance(value, str) and not is_list_like(value):
         raise KaratError([Parameter(name, value), " is not a list of names"], hint=hint)
     names = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]  # just checked
-    for each in names:
-        if not isinstance(each, str):
-            raise KaratError([Parameter(name), f" contains {shown(each)}, which is not a name"], hint=hint)
+    for item in names:
+        if not isinstance(item, str):
+            raise KaratError([Parameter(name), f" contains {shown(item)}, which is not a name"], hint=hint)
     return names
 
 

@@ -1,16 +1,23 @@
-"""Whether a chunk of text was cut from a document."""
+"""Whether a chunk of text was cut from a document, and where it is in it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from karat.documents.normalization import Folds, normalizer, original_span
 from karat.errors import KaratError, shown
 from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, check_percentage
 
+if TYPE_CHECKING:
+    from karat.matching.matchers import Matcher
+
 _SPEAKERS = ("user: ", "assistant: ")
 _DATE = "Date: "
+
+Locator = Callable[[str, str], tuple[int, int] | None]
+"""a function of a retrieved text and of the gold text that it matches, which returns offsets in the latter"""
 
 
 def is_chunk_from_original(chunk: str, original: str, threshold: float | None = None) -> bool:
@@ -68,14 +75,14 @@ class ContainmentComparer:
         documents = list(map(self._normalize, golds))
         # Most chunks are in no gold text: one search through all of them joined rules those out.
         joined = "\0".join(documents)
-        found: set[tuple[int, int]] = set()
+        contained: set[tuple[int, int]] = set()
         for at, chunk in enumerate(chunks):
             for form in self._forms(chunk):
                 if form in joined:
-                    found.update((at, gold) for gold, document in enumerate(documents) if form in document)
-        yield from sorted(found)
+                    contained.update((at, gold) for gold, document in enumerate(documents) if form in document)
+        yield from sorted(contained)
         if self._fuzzy:
-            yield from (pair for pair in self._fuzzy.pairs(chunks, golds) if pair not in found)
+            yield from (pair for pair in self._fuzzy.pairs(chunks, golds) if pair not in contained)
 
     def _compared(self, text: str) -> str:
         """The part of a chunk that is compared: empty if it has no text, as that would be contained in every text."""
@@ -107,3 +114,14 @@ class ContainmentComparer:
             if (at := document.find(form)) >= 0:
                 return original_span(gold, self._folds, at, at + len(form))
         return self._fuzzy.location(chunk, gold) if self._fuzzy else None
+
+
+def locator(match: Matcher) -> Locator | None:
+    """A function that returns the offsets of a retrieved text in a gold text as given; None if there is none.
+
+    >>> from karat.matching.matchers import matcher_of
+    >>> locator(matcher_of("chunk(normalize=all)"))("is SOFT", "Gold, they say,  is  soft!")
+    (17, 25)
+    """
+    comparer = match.comparer()
+    return comparer.location if isinstance(comparer, ContainmentComparer | FuzzyComparer) else None

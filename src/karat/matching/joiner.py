@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, repeat
@@ -60,11 +60,11 @@ class Joiner:
         starts, stops = self._truth.offsets[positions[segments]], self._truth.offsets[positions[segments] + 1]
         sizes = stops - starts
         not_there = repeat(math.nan)  # no score is NaN
-        found = (
+        scores_of_golds = (
             map(batch.docs[segment].get, self._truth.docs[start:stop], not_there)
             for segment, start, stop in zip(segments.tolist(), starts.tolist(), stops.tolist(), strict=True)
         )
-        scores = np.fromiter(chain.from_iterable(found), np.float64, sizes.sum())
+        scores = np.fromiter(chain.from_iterable(scores_of_golds), np.float64, sizes.sum())
         hits = (~np.isnan(scores)).nonzero()[0]
         golds = ranges(starts, sizes)[hits]
         return segments.repeat(sizes)[hits], self._keys(golds), golds, scores[hits]
@@ -133,13 +133,13 @@ class Joiner:
         others = ~np.isin(rows, left)
         of_rows = zip(left.tolist(), positions[batch.segments(np.arange(len(left)))].tolist(), strict=True)
         docs = ids.take(arrays.row_indices(left)).to_pylist()
-        found = [
+        by_row = [
             (row, gold)
             for (row, query), doc in zip(of_rows, docs, strict=True)
             if query >= 0
             for gold in self._owners(doc, separator, self._truth.index(query))
         ]
-        more = np.asarray(found, np.int64).reshape(-1, 2)
+        more = np.asarray(by_row, np.int64).reshape(-1, 2)
         return np.concatenate((rows[others], more[:, 0])), np.concatenate((golds[others], more[:, 1]))
 
     @cached_property
@@ -194,8 +194,8 @@ class Joiner:
     def _by_pairs(self, query: int, docs: Sequence[Any], comparer: Comparer) -> Iterator[tuple[int, int]]:
         golds = self._truth.golds(query)
         if isinstance(self._match, FunctionMatcher):
-            of_query: Sequence[Any] = self._truth.original_documents(golds)
-            yield from ((at, golds[which]) for at, which in comparer.pairs(docs, of_query))
+            gold_documents: Sequence[Any] = self._truth.original_documents(golds)
+            yield from ((at, golds[which]) for at, which in comparer.pairs(docs, gold_documents))
             return
         # A text that is listed twice is compared once.
         distinct = list(dict.fromkeys(filter(None, docs)))
@@ -260,13 +260,13 @@ def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, nam
             docs = key.of_retrieved(documents, Place(names[1], query=str(at)))
             found_at = _positions_of(golds, docs)
             hit_docs = [docs[position] for position in found_at]
-            found = dict.fromkeys(hit_docs)
-            if len(found) < len(found_at):
-                number = {doc: gold for gold, doc in enumerate(found, start)}
+            hit_golds = dict.fromkeys(hit_docs)
+            if len(hit_golds) < len(found_at):
+                number = {doc: gold for gold, doc in enumerate(hit_golds, start)}
                 hit_golds_from[len(hit_position)] = [number[doc] for doc in hit_docs]
             try:
                 if grades := grades_by_key(listed, gold_documents, place):
-                    scores_from[start] = [grades[doc] for doc in dict.fromkeys([*found, *filter(None, listed)])]
+                    scores_from[start] = [grades[doc] for doc in dict.fromkeys([*hit_golds, *filter(None, listed)])]
             except KaratError as error:
                 wrong_score = wrong_score or error
             keyless = 0 if found_at else sum(not doc for doc in docs)
@@ -276,23 +276,22 @@ def join_lists(gold_lists: DocumentLists, lists: DocumentLists, match: Same, nam
         hits.append(len(found_at))
         hit_position += found_at
         start += gold_sizes[-1]
-    scores = np.ones(start)
-    for first, scores_of_query in scores_from.items():
-        scores[first : first + len(scores_of_query)] = scores_of_query
     hits_per_query, golds_per_query = np.asarray(hits, np.int64), np.asarray(gold_sizes, np.int64)
     hit_gold = ranges(np.cumsum(golds_per_query) - golds_per_query, hits_per_query)
-    for first, golds_of_query in hit_golds_from.items():
-        hit_gold[first : first + len(golds_of_query)] = golds_of_query
+    _overwrite(hit_gold, hit_golds_from)
+    scores = np.ones(start)
+    _overwrite(scores, scores_from)
     return JoinedLists(
-        np.repeat(np.arange(len(hits)), hits_per_query),
-        np.fromiter(hit_position, np.int64, len(hit_position)),
-        hit_gold,
-        np.fromiter(map(len, lists), np.int64, len(lists)),
-        golds_per_query,
-        wrong_score or (scores if scores_from else None),
-        golds_without_key,
-        without_key,
-    )
+        np.repeat(np.arange(len(hits)), hits_per_query), np.fromiter(hit_position, np.int64, len(hit_position)),
+        hit_gold, np.fromiter(map(len, lists), np.int64, len(lists)), golds_per_query,
+        wrong_score or (scores if scores_from else None), golds_without_key, without_key,
+    )  # fmt: skip
+
+
+def _overwrite(array: Ints | Floats, parts: Mapping[int, Sequence[float]]) -> None:
+    """Replace parts of an array, each from the position that it is given by."""
+    for start, values in parts.items():
+        array[start : start + len(values)] = values
 
 
 def _plain_hits(

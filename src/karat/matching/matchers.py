@@ -53,12 +53,12 @@ class Matcher(ABC):
         object.__setattr__(self, "normalize", parse_folds(self.normalize))
 
     def __str__(self) -> str:
-        given = (
-            (each.name, format_folds(value) if each.name == "normalize" else value)
-            for each in fields(self)  # type: ignore[arg-type]  # every matcher is a dataclass
-            if (value := getattr(self, each.name)) != each.default
+        parameters = (
+            (field.name, format_folds(value) if field.name == "normalize" else value)
+            for field in fields(self)  # type: ignore[arg-type]  # every matcher is a dataclass
+            if (value := getattr(self, field.name)) != field.default
         )
-        return format_name(self.name, given)
+        return format_name(self.name, parameters)
 
     @property
     def key(self) -> Key:
@@ -285,7 +285,7 @@ Match = str | Matcher | Callable[[Any, Any], bool]
 """A matcher, its name, or a function `(retrieved, gold) -> bool`."""
 
 _MATCHERS: dict[str, type[Prefix | Chunk | Fuzzy | Overlap]] = {
-    each.name: each for each in (Prefix, Chunk, Fuzzy, Overlap)
+    matcher.name: matcher for matcher in (Prefix, Chunk, Fuzzy, Overlap)
 }
 _HINT = (
     "Use id, content, meta.name, prefix, chunk, fuzzy(threshold=90), overlap(threshold=0.5),"
@@ -320,13 +320,13 @@ def _parse(text: str) -> Matcher:
     if parameters is None:
         return _MATCHERS[name]() if name in _MATCHERS else _same(name)
     try:
-        _, given, cutoff = parse_name(f"match{parameters}")
+        _, settings, cutoff = parse_name(f"match{parameters}")
     except KaratError:
         raise KaratError([Parameter("match", text), " is not a valid match"], hint=_HINT) from None
     known = [each.name for each in fields(_MATCHERS[name])] if name in _MATCHERS else ["normalize", "gold"]
     if cutoff is not None:
         raise KaratError([Parameter("match", text), ": a match takes no cut-off"], hint=_HINT)
-    for parameter in given:
+    for parameter in settings:
         if parameter not in known:
             near = did_you_mean(parameter, known) or did_you_mean(name, _MATCHERS)
             raise KaratError(
@@ -334,7 +334,7 @@ def _parse(text: str) -> Matcher:
                 hint=f"{near} It takes {', '.join(known)}.".strip(),
             )
     # Every matcher converts its parameters.
-    return _MATCHERS[name](**given) if name in _MATCHERS else _same(name, **given)  # type: ignore[arg-type]
+    return _MATCHERS[name](**settings) if name in _MATCHERS else _same(name, **settings)  # type: ignore[arg-type]
 
 
 def _same(field: str, normalize: Folds = (), gold: str | None = None) -> Same:

@@ -33,9 +33,9 @@ _SLOW, _SLOW_TO_SEARCH = 10**9, 10**10
 _ANCHORS = 8
 
 
-def check_percentage(name: str, given: object) -> float:
+def check_percentage(name: str, value: object) -> float:
     """The threshold as a number from 0 to 100; an error if it is not one, or if rapidfuzz is not installed."""
-    number = MeasureParameter("threshold", float, None, help=Help("", low=0, high=100)).value(given, name)
+    number = MeasureParameter("threshold", float, None, help=Help("", low=0, high=100)).value(value, name)
     threshold = number if isinstance(number, float) else 0.0
     if 0 < threshold <= 1:
         raise KaratError(
@@ -102,25 +102,25 @@ class FuzzyComparer:
             elif len(one) > _LONG:
                 start, end = self._likely_place(one, other)
             else:
-                found = rapidfuzz().alignment(one, other)
-                start, end = (0, 0) if found is None else (found.dest_start, found.dest_end)
+                alignment = rapidfuzz().alignment(one, other)
+                start, end = (0, 0) if alignment is None else (alignment.dest_start, alignment.dest_end)
         return original_span(gold, self._folds, start, end) if start < end else None
 
     def _likely_place(self, short: str, long: str) -> tuple[int, int]:
         """The likely piece of the longer text that is most similar to the shorter one; empty if none is similar."""
         ratio, size = rapidfuzz().ratio, len(short)
         ratios = {start: ratio(short, long[start : start + size]) for start in _likely_starts(short, long)}
-        start = max(ratios, key=lambda each: (ratios[each], -each), default=0)
+        start = max(ratios, key=lambda start: (ratios[start], -start), default=0)
         return (start, start + size) if ratios.get(start, 0.0) >= self._threshold else (0, 0)
 
     def _candidates(self, texts: Sequence[str], golds: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Pairs of texts that may be similar: either of the two may be the shorter one."""
-        at = [each for each, text in enumerate(texts) if len(text) >= SHORTEST]
-        gold_at = [each for each, gold in enumerate(golds) if len(gold) >= SHORTEST]
-        texts, golds = [texts[each] for each in at], [golds[each] for each in gold_at]
+        rows = [row for row, text in enumerate(texts) if len(text) >= SHORTEST]
+        gold_rows = [row for row, gold in enumerate(golds) if len(gold) >= SHORTEST]
+        texts, golds = [texts[row] for row in rows], [golds[row] for row in gold_rows]
         passed = may_be_similar(texts, golds, self._ratio) | may_be_similar(golds, texts, self._ratio).T
         for one, others in enumerate(passed):
-            yield from ((at[one], gold_at[other]) for other in np.flatnonzero(others).tolist())
+            yield from ((rows[one], gold_rows[other]) for other in np.flatnonzero(others).tolist())
 
     def _similar(self, one: str, other: str) -> bool:
         """Whether the partial ratio of two texts reaches the threshold."""
@@ -145,10 +145,10 @@ class FuzzyComparer:
             # rapidfuzz misses a ratio that equals its cut-off, so the cut-off is lower, by about one character.
             cutoff = max(self._threshold - 100 / len(short), 0)
             return rapidfuzz().partial_ratio(short, long, score_cutoff=cutoff)
-        found = search(short, long, 100 * self._ratio, enough)
+        ratio = search(short, long, 100 * self._ratio, enough)
         size = len(short) * len(long)
-        self.slow_pairs += size >= (_SLOW if found is None else _SLOW_TO_SEARCH)
-        return partial_ratio_of_all_windows(short, long) if found is None else found
+        self.slow_pairs += size >= (_SLOW if ratio is None else _SLOW_TO_SEARCH)
+        return partial_ratio_of_all_windows(short, long) if ratio is None else ratio
 
 
 def _may_reach(short: str, long: str, ratio: float) -> bool:
@@ -181,7 +181,7 @@ def _likely_starts(short: str, long: str) -> set[int]:
     """Where pieces of the longer text begin in which the shorter one may begin, if a few characters in a row agree."""
     size, starts = len(short), set()
     for at in range(0, size, max(size // _ANCHORS, _WORD)):
-        found = long.find(short[at : at + SHORTEST])
-        if found >= 0:
-            starts.add(min(max(found - at, 0), len(long) - size))
+        place = long.find(short[at : at + SHORTEST])
+        if place >= 0:
+            starts.add(min(max(place - at, 0), len(long) - size))
     return starts

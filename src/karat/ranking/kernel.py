@@ -92,15 +92,15 @@ def judge_pool(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> P
     what: Message = ["Hole cannot be computed with ", Parameter("match", str(match))]
     require(isinstance(match, Same) and not match.key.changes_ids, what, hint)
     everywhere = set(truth.docs)
-    found: dict[str, dict[str, float]] = {query: {} for query in truth.queries}
+    retrieved: dict[str, dict[str, float]] = {query: {} for query in truth.queries}
     for load in run.batches():
         batch = load()
         lists = batch.docs if isinstance(batch, RankedLists) else batch.by_query()
         for query, docs in zip(batch.queries, lists, strict=True):
-            if query in found:
-                found[query] |= dict.fromkeys(everywhere.intersection(docs), 0.0)
-    judged, _ = judge(truth_from_mapping(found, Key(), "the ground truth"), run, rules, match)
-    return Pool(**{each.name: getattr(judged, each.name) for each in fields(judged)})
+            if query in retrieved:
+                retrieved[query] |= dict.fromkeys(everywhere.intersection(docs), 0.0)
+    judged, _ = judge(truth_from_mapping(retrieved, Key(), "the ground truth"), run, rules, match)
+    return Pool(**{field.name: getattr(judged, field.name) for field in fields(judged)})
 
 
 def judge_document_lists(
@@ -277,11 +277,11 @@ def without_identical_ids(batch: RankedLists) -> tuple[RankedLists, int]:
 
 def _mappings_without_identical_ids(batch: ScoredMappings) -> tuple[ScoredMappings, int]:
     docs = [
-        {doc: score for doc, score in of_query.items() if doc != query} if query in of_query else of_query
-        for query, of_query in zip(batch.queries, batch.docs, strict=True)
+        {doc: score for doc, score in scores.items() if doc != query} if query in scores else scores
+        for query, scores in zip(batch.queries, batch.docs, strict=True)
     ]
-    flat: Floats = np.fromiter((score for of_query in docs for score in of_query.values()), np.float64)
-    offsets = np.concatenate(([0], np.cumsum([len(of_query) for of_query in docs], dtype=np.int64)))
+    flat: Floats = np.fromiter((score for scores in docs for score in scores.values()), np.float64)
+    offsets = np.concatenate(([0], np.cumsum(list(map(len, docs)), dtype=np.int64)))
     return replace(batch, docs=docs, scores=flat, offsets=offsets), len(batch.scores) - len(flat)
 
 

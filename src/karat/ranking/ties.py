@@ -32,8 +32,8 @@ def order_of_ties(docs: Sequence[str], bounds: Ints, grades: Floats, ties: Ties)
     if ties == "input":
         return order
     # Python compares strings by code point, which is the order of strcmp on their UTF-8 bytes.
-    several = np.flatnonzero(np.diff(bounds) > 1)
-    for start, stop in zip(bounds[several].tolist(), bounds[several + 1].tolist(), strict=True):
+    tied = np.flatnonzero(np.diff(bounds) > 1)
+    for start, stop in zip(bounds[tied].tolist(), bounds[tied + 1].tolist(), strict=True):
         order[start:stop] = sorted(range(start, stop), key=docs.__getitem__, reverse=True)
     if ties == "trec":
         return order

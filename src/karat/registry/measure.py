@@ -200,8 +200,8 @@ class Measure:
         takes = self.definition.takes
         kind = getattr(data, "kind", None)
         if takes != kind:
-            given = _INPUT[kind] if isinstance(kind, str) and kind in _INPUT else shown(data)
-            raise KaratError(f"{self.name} reads {_INPUT[takes]}, but was given {given}")
+            what = _INPUT[kind] if isinstance(kind, str) and kind in _INPUT else shown(data)
+            raise KaratError(f"{self.name} reads {_INPUT[takes]}, but was given {what}")
         settings = dict(self._arguments)
         is_set = JUDGED_ONLY.name in settings and self.definition.parameters.get(JUDGED_ONLY.name) == JUDGED_ONLY
         if is_set and settings.pop(JUDGED_ONLY.name):
@@ -222,23 +222,22 @@ def _is_setting(pair: object) -> bool:
 def build_measure(definition: Definition, settings: Mapping[str, object]) -> Measure:
     """A measure with these settings: checked, converted, without defaults, in the order of declaration."""
     values: dict[str, Value] = {}
-    for key, given in settings.items():
+    for key, value in settings.items():
         if key == "cutoff" and definition.at and key not in definition.parameters:
             key = definition.at
         if key in definition.synonyms and key not in definition.parameters:
             choices = definition.synonyms[key]
-            if not isinstance(given, str) or given not in choices:
-                what = f"{definition.name}: {key}={shown(given)} is not one of {', '.join(choices)}"
+            if not isinstance(value, str) or value not in choices:
+                what = f"{definition.name}: {key}={shown(value)} is not one of {', '.join(choices)}"
                 raise KaratError(what)
-            key, given = choices[given]
+            key, value = choices[value]
         parameter = definition.parameters.get(key)
         if parameter is None:
             takes = ", ".join(definition.parameters) or "no parameters"
             near = did_you_mean(key, definition.parameters)
-            raise KaratError(
-                f"{definition.name} has no parameter {shown(key)}", hint=f"{near} It takes {takes}.".strip()
-            )
-        values[key] = parameter.value(given, definition.name)
+            what = f"{definition.name} has no parameter {shown(key)}"
+            raise KaratError(what, hint=f"{near} It takes {takes}.".strip())
+        values[key] = parameter.value(value, definition.name)
     ordered = tuple(
         (key, values[key]) for key, parameter in definition.parameters.items()
         if key in values and values[key] != parameter.default

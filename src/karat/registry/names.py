@@ -115,8 +115,8 @@ def split_names(text: str) -> list[str]:
     """
     names: list[str] = []
     for name in _NAME.findall(text):
-        if len(name) <= LONGEST_NAME and (several := _CUTOFFS.fullmatch(name)):
-            names += [f"{several[1]}{cutoff}" for cutoff in re.split(r"[\s,]+", several[2].strip(", \t\n"))]
+        if len(name) <= LONGEST_NAME and (listed := _CUTOFFS.fullmatch(name)):
+            names += [f"{listed[1]}{cutoff}" for cutoff in re.split(r"[\s,]+", listed[2].strip(", \t\n"))]
             continue
         is_number = names and len(names[-1]) <= LONGEST_NAME and re.fullmatch(NUMBER, name)
         before = _BEFORE_NUMBER.fullmatch(names[-1]) if is_number else None

@@ -38,14 +38,14 @@ class MeasureParameter:
     optional: bool = False
     help: Help = Help("")
 
-    def value(self, given: object, measure: str) -> Value:
+    def value(self, argument: object, measure: str) -> Value:
         """Convert a text or a Python object to this parameter's type, or raise an error that describes valid values."""
-        if self.optional and (given is None or (isinstance(given, str) and given == "none")):
+        if self.optional and (argument is None or (isinstance(argument, str) and argument == "none")):
             return None
         try:
-            value = self._convert(given)
+            value = self._convert(argument)
         except (ValueError, TypeError, OverflowError, KeyError, RecursionError):
-            text = given if isinstance(given, str) else shown(given)
+            text = argument if isinstance(argument, str) else shown(argument)
             raise KaratError(f"{measure}: {self.name}={text} is not {self._valid_values()}") from None
         if self.choices and str(value).lower() in self.choices:
             value = str(value).lower()
@@ -55,20 +55,20 @@ class MeasureParameter:
             raise KaratError(f"{measure}: {self.name}={format_value(value)} is not {self._valid_values()}")
         return value
 
-    def _convert(self, given: object) -> Value:
+    def _convert(self, argument: object) -> Value:
         if self.kind is bool:
-            return {"true": True, "false": False}[str(given).lower()]
+            return {"true": True, "false": False}[str(argument).lower()]
         if self.kind is tuple:
-            return _pairs(given)
+            return _pairs(argument)
         if self.kind is str:
-            if given is None:
+            if argument is None:
                 raise ValueError
-            text = format_value(given) if isinstance(given, bool) else str(given)
+            text = format_value(argument) if isinstance(argument, bool) else str(argument)
             quotable = text.strip() == text and not ('"' in text and "'" in text)
             if not quotable or text == "none" or not text:
                 raise ValueError
             return text
-        number = _number(given)
+        number = _number(argument)
         if self.kind is int:
             if not number.is_integer():
                 raise ValueError
@@ -102,20 +102,20 @@ class MeasureParameter:
         return noun
 
 
-def _number(given: object) -> float:
-    if isinstance(given, bool) or (isinstance(given, str) and "_" in given):
+def _number(argument: object) -> float:
+    if isinstance(argument, bool) or (isinstance(argument, str) and "_" in argument):
         raise ValueError
-    return float(given)  # type: ignore[arg-type]  # the caller handles what float cannot convert
+    return float(argument)  # type: ignore[arg-type]  # the caller handles what float cannot convert
 
 
-def _pairs(given: object) -> Pairs:
+def _pairs(argument: object) -> Pairs:
     """A mapping of numbers, from a text such as `{1:1, 2:3}`, a mapping, or pairs."""
-    if isinstance(given, str):
-        inside = re.fullmatch(r"\{(.*)\}", given.strip(), re.DOTALL)
+    if isinstance(argument, str):
+        inside = re.fullmatch(r"\{(.*)\}", argument.strip(), re.DOTALL)
         listed = inside[1].split(",") if inside and inside[1].strip() else []
-        pairs: Any = [each.split(":") for each in listed] if inside else None
+        pairs: Any = [pair.split(":") for pair in listed] if inside else None
     else:
-        pairs = given.items() if isinstance(given, Mapping) else given
+        pairs = argument.items() if isinstance(argument, Mapping) else argument
     numbers = [(_number(key), _number(value)) for key, value in pairs]
     if len(dict(numbers)) < len(numbers) or not all(map(math.isfinite, chain.from_iterable(numbers))):
         raise ValueError
@@ -132,16 +132,16 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, MeasureParameter
     """The keyword parameters of a measure's function; its first argument is the data."""
     try:
         hints = get_type_hints(function, include_extras=True)
-        given = list(inspect.signature(function).parameters.items())[1:]
+        declared = list(inspect.signature(function).parameters.items())[1:]
     except (TypeError, ValueError, NameError) as error:  # a class, a built-in function, an annotation of unknown type
         raise KaratError(f"{shown(function)} cannot be registered: {error}", hint="Register a function.") from None
-    found = {}
-    for name, parameter in given:
+    parameters = {}
+    for name, parameter in declared:
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             raise KaratError(f"{function.__name__}: {name} must be a keyword-only parameter", hint="Put a * before it.")
         hint = hints.get(name, type(parameter.default) if parameter.default is not REQUIRED else str)
-        found[name] = _parameter(name, hint, parameter.default)
-    return MappingProxyType(found)
+        parameters[name] = _parameter(name, hint, parameter.default)
+    return MappingProxyType(parameters)
 
 
 def _parameter(name: str, hint: Any, default: Any) -> MeasureParameter:

@@ -148,10 +148,10 @@ def parse(text: str | IrMeasure, subject: Subject = "documents") -> Measure:
 @lru_cache(maxsize=1024)  # a program that evaluates again and again names the same measures each time
 def _parse_known(text: str, subject: Subject) -> Measure:
     check_single(text)
-    found = _parse(text, subject)
-    if found is None:
+    measure = _parse(text, subject)
+    if measure is None:
         raise _unknown(parse_name(text).name)
-    return found
+    return measure
 
 
 def several_measures(text: str) -> list[str]:
@@ -175,12 +175,12 @@ def meanings(text: str) -> list[Measure]:
 
 @lru_cache(maxsize=1024)  # a table asks for the same few names in every cell
 def _known_meanings(text: str) -> tuple[Measure, ...]:
-    found: list[Measure] = []
+    measures: dict[Measure, None] = {}
     for subject in _aliases:
         with suppress(KaratError):
-            measure = _parse(text, subject)
-            found += [] if measure is None else [measure]
-    return tuple(dict.fromkeys(found))
+            if (measure := _parse(text, subject)) is not None:
+                measures[measure] = None
+    return tuple(measures)
 
 
 def _parse(text: str, subject: Subject) -> Measure | None:
@@ -195,12 +195,12 @@ def _parse(text: str, subject: Subject) -> Measure | None:
 
 
 def _parse_without_level(text: str, subject: Subject) -> Measure | None:
-    name, given, cutoff = parse_name(text)
-    found = _find(name, cutoff, subject)
-    if found is None:
+    name, parameters, cutoff = parse_name(text)
+    meaning = _find(name, cutoff, subject)
+    if meaning is None:
         return None
-    definition, preset, number, separator = found
-    settings: dict[str, object] = {**preset, **given}
+    definition, preset, number, separator = meaning
+    settings: dict[str, object] = {**preset, **parameters}
     if number:
         slot = next((key for key in preset if settings[key] == "?"), definition.at)
         if slot is None:
@@ -227,17 +227,17 @@ def unpickle_measure(name: str, settings: tuple[tuple[str, Value], ...], module:
 
 def definitions_of(text: str) -> list[Definition]:
     """The definitions that a name stands for, ignoring its parameters: one, one per subject, or those of a list."""
-    found: dict[str, Definition] = {}
-    for each in expand_names(text) or [text]:
-        name, _, cutoff = parse_name(each)
-        matches = [match.definition for subject in _aliases if (match := _find(name, cutoff, subject))]
+    all_matches: dict[str, Definition] = {}
+    for single in expand_names(text) or [text]:
+        name, _, cutoff = parse_name(single)
+        matches = [meaning.definition for subject in _aliases if (meaning := _find(name, cutoff, subject))]
         if not matches:
             raise _unknown(name)
-        found |= {definition.name: definition for definition in matches}
-    return list(found.values())
+        all_matches |= {definition.name: definition for definition in matches}
+    return list(all_matches.values())
 
 
-class _Found(NamedTuple):
+class _Meaning(NamedTuple):
     """What a name stands for: a definition, the parameters that an alias sets, and the number written in the name."""
 
     definition: Definition
@@ -246,30 +246,30 @@ class _Found(NamedTuple):
     separator: str = ""
 
 
-def _find(name: str, cutoff: str | None, subject: Subject) -> _Found | None:
+def _find(name: str, cutoff: str | None, subject: Subject) -> _Meaning | None:
     """What a name stands for; its number follows the `@` or ends the name: P_5, ndcg_cut.10, rbp.95, ndcg_at_10."""
     if cutoff is not None:
-        found = _look_up(name, subject, f"{name}@")
-        return found and found._replace(number=cutoff, separator="@")
-    found = _look_up(name, subject)
+        meaning = _look_up(name, subject, f"{name}@")
+        return meaning and meaning._replace(number=cutoff, separator="@")
+    meaning = _look_up(name, subject)
     suffix = re.fullmatch(rf"(.+?)(_at_|[_.])({NUMBER})", name)
-    if found or not suffix:
-        return found
+    if meaning or not suffix:
+        return meaning
     stem, separator, number = suffix.groups()
     if separator == "_at_":
         return _find(stem, number, subject)
-    found = _look_up(f"{stem}_", subject)
-    return found and found._replace(number=number, separator=separator)
+    meaning = _look_up(f"{stem}_", subject)
+    return meaning and meaning._replace(number=number, separator=separator)
 
 
-def _look_up(name: str, subject: Subject, with_cutoff: str = "") -> _Found | None:
+def _look_up(name: str, subject: Subject, with_cutoff: str = "") -> _Meaning | None:
     """What exactly this name or alias stands for, or an alias that is used only with a cut-off."""
     if name in _definitions:
-        return _Found(_definitions[name], {})
+        return _Meaning(_definitions[name], {})
     for aliases in (_aliases[subject], *_aliases.values()):
         if known := aliases.get(with_cutoff, aliases.get(name)):
             target, settings = known
-            return _Found(_definitions[target], settings)
+            return _Meaning(_definitions[target], settings)
     return None
 
 

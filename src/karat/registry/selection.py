@@ -75,25 +75,25 @@ def listed_measures(measures: Measures) -> list[str | Measure]:
     if isinstance(measures, str):
         return list(expand_names(measures))
     listed: list[str | Measure] = []
-    for each in given_measures(measures):
-        names = [each] if isinstance(each, Measure) else expand_names(each)
+    for measure in measure_list(measures):
+        names = [measure] if isinstance(measure, Measure) else expand_names(measure)
         if not names:
-            raise KaratError(f"{shown(each)} is not a measure", hint=_HINT)
+            raise KaratError(f"{shown(measure)} is not a measure", hint=_HINT)
         listed += names
     return listed
 
 
-def given_measures(measures: Measures) -> list[str | Measure]:
-    """The measures and texts that were given, as a list."""
-    given = by_name(measures)
-    if isinstance(given, str | Measure):
-        return [given]
-    if not is_list_like(given):
-        raise KaratError(f"{shown(given)} is not a measure", hint=_HINT)
-    listed = list(map(by_name, given))
-    for each in listed:
-        if not isinstance(each, str | Measure):
-            raise KaratError(f"{shown(each)} is not a measure", hint=_HINT)
+def measure_list(measures: Measures) -> list[str | Measure]:
+    """Measures, and texts with the names of one or several, as a list."""
+    single = by_name(measures)
+    if isinstance(single, str | Measure):
+        return [single]
+    if not is_list_like(single):
+        raise KaratError(f"{shown(single)} is not a measure", hint=_HINT)
+    listed = list(map(by_name, single))
+    for measure in listed:
+        if not isinstance(measure, str | Measure):
+            raise KaratError(f"{shown(measure)} is not a measure", hint=_HINT)
     # A set of texts has another order in each process.
     return sorted(listed, key=str) if isinstance(measures, set | frozenset) else listed
 

@@ -10,7 +10,7 @@ from karat.analysis.evidence import Evidence, relevance_threshold
 from karat.analysis.rankings import Ranking, read_rankings
 from karat.analysis.texts import id_and_text
 from karat.documents.fields import DocumentLike, document_field
-from karat.matching.location import Locator, locator
+from karat.matching.containment import Locator, locator
 from karat.matching.matchers import FunctionMatcher, Matcher
 from karat.reading.texts.texts import Text
 from karat.report.subject import ReportSubject, number

@@ -18,7 +18,7 @@ from karat.measures import Measure, meanings
 from karat.options import Names, check_choice
 from karat.registry.peers import by_name
 from karat.registry.registry import check_single
-from karat.registry.selection import Measures, given_measures, listed_measures
+from karat.registry.selection import Measures, listed_measures, measure_list
 
 if TYPE_CHECKING:
     from karat.scores.scores import Scores
@@ -100,7 +100,7 @@ def listed_columns(measures: Measures, systems: Mapping[str, Scores]) -> list[st
     """Measures one by one; a text that is the name of a column is that column, whatever it contains."""
     columns = all_measures(systems)
     listed: list[str | Measure] = []
-    for measure in given_measures(measures):
+    for measure in measure_list(measures):
         names = [measure] if measure in columns else listed_measures([measure])
         # A text without any known name is reported as a whole.
         any_known = any(str(name) in columns or meanings(str(name)) for name in names)

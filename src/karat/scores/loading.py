@@ -1,4 +1,8 @@
-"""Read the scores of one or several systems from a file: saved by karat, or computed elsewhere."""
+"""Read the scores of one or several systems from a file, saved by karat or computed elsewhere, or from a folder.
+
+A folder has Parquet files with a row per query, and a JSON file with all else, which is written last. The columns are
+`query`, one per measure (null if the query has no value), and one per kind of ground truth, with a digest per query.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
-from karat.errors import KaratError, Place, enumeration, first_few, require, shown
-from karat.errors.arguments import check_path
+import numpy as np
+
+from karat.errors import KaratError, NoSuchFileError, Place, enumeration, first_few, plural, require, shown
+from karat.errors.arguments import as_count, check_path, is_remote
 from karat.measures import meanings
 from karat.output.delimited import unguarded
 from karat.reading.bytes.delimited_text import SEPARATORS, likely_separator, parsed_rows, row_error
@@ -21,17 +28,18 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.json_decoding import decode_json, json_or_jsonl
 from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS, arrow_format
 from karat.reading.bytes.names import ArrowFormat, format_of_name, is_arrow, without_suffixes
-from karat.reading.bytes.part_files import METADATA
+from karat.reading.bytes.part_files import DESCRIPTION, METADATA, part_files
+from karat.reading.bytes.remote import RemotePath, local_path
 from karat.scores.columns import with_lower_is_better
 from karat.scores.finding import perhaps_documents
-from karat.scores.score_folder import is_folder, read_folder
 from karat.scores.score_table import ScoreTable, column_values, query_column
 from karat.scores.scores import Scores
-from karat.scores.stored_scores import StoredScores
+from karat.scores.stored_scores import FORMAT, StoredScores
 
 _HINT = "Scores are a table with a column of query ids and a column of numbers for each measure."
 _EMPTY = "the file is empty"
 _START = 1 << 16  # bytes
+_EVALUATE_AGAIN = "Evaluate again."
 
 
 def load_scores(source: FileSource, lower_is_better: Iterable[str] = ()) -> Scores:
@@ -63,8 +71,8 @@ def read_scores(file: InputFile) -> dict[str, Scores]:
 
     A folder has the scores of one system, in several files.
     """
-    if is_folder(file.path):
-        return read_folder(file.path)
+    if _is_folder(file.path):
+        return _from_folder(file.path)
     start = file.start(_START)
     if of_arrow := arrow_format(start):
         return _from_table(file, of_arrow)
@@ -200,3 +208,89 @@ def _check_names(names: Iterable[str], path: str) -> None:
 
 def _not_scores(place: str, why: str) -> KaratError:
     return KaratError(f"scores cannot be read: {why}", place=place, hint=_HINT)
+
+
+def _is_folder(path: str) -> bool:
+    """Whether a path is that of a folder; that of a remote one ends with a slash."""
+    return RemotePath.of(path).path.endswith("/") if is_remote(path) else os.path.isdir(local_path(path))
+
+
+def _from_folder(path: str) -> dict[str, Scores]:
+    """The scores in a folder, by the name of their system; the queries are in the order of their ids."""
+    place = InputFile(path).name  # without credentials
+    about = _description(path, place)
+    files = part_files(local_path(path))
+    if files is None:
+        raise KaratError("the Parquet files of this folder are missing", place=place, hint=_EVALUATE_AGAIN)
+    fingerprint, measures = about.get("fingerprint"), about["measures"]
+    kinds: dict[str, str] = {} if fingerprint is None else fingerprint["truths"]
+    names = dict.fromkeys(["query", *measures, *kinds.values()])
+    parts = [_columns_of_part(InputFile(file), names, measures) for file in files[1]]
+    columns = {name: _joined([part[name] for part in parts]) for name in names}
+    queries = columns["query"]
+    if len(queries) != about["queries"]:
+        what = f"the Parquet files have {plural(len(queries), 'query')}, but {DESCRIPTION} says {about['queries']:,}"
+        raise KaratError(what, place=place, hint=f"Was a file removed or added? {_EVALUATE_AGAIN}")
+    if fingerprint is not None:
+        truths = {kind: _digests(queries, columns[name]) for kind, name in kinds.items()}
+        about["fingerprint"] = {**fingerprint, "truths": truths}
+    columns = {name: columns[name] for name in ("query", *measures)}
+    table = ScoreTable(place, columns, lambda at: Place(place, query=str(queries[at])), {about["name"]: about})
+    return {name: scores.take(scores.by_id) for name, scores in table.systems().items()}
+
+
+def _description(path: str, place: Place | str) -> dict[str, Any]:
+    """What the JSON file says, checked as far as nobody else does it: its name, its measures and its queries."""
+    remote = RemotePath.of(path)
+    name = remote.with_path(remote.path + DESCRIPTION) if is_remote(path) else os.path.join(path, DESCRIPTION)
+    file = InputFile(name)
+    try:
+        content = file.read_all()
+    except NoSuchFileError:
+        what = f"this folder has no {DESCRIPTION}, which is written last"
+        hint = "The evaluation that writes it has not finished; or these are not scores, and a file in it is meant."
+        raise KaratError(what, place=place, hint=hint) from None
+    data = decode_json(content, file.name, _EVALUATE_AGAIN)
+    version = data.get("format") if isinstance(data, dict) else None
+    if as_count(version, FORMAT + 1):
+        hint = "Install the version of karat that wrote it, or a later one."
+        raise KaratError(f"the scores have format {version}, and this karat reads {FORMAT}", place=file.name, hint=hint)
+    valid = (
+        version == FORMAT
+        and isinstance(data.get("name"), str)
+        and as_count(data.get("queries")) is not None
+        and isinstance(data.get("means"), dict)
+        and ("fingerprint" not in data or _names_columns(data["fingerprint"]))
+    )
+    require(valid, "this is not a description of scores, or it is damaged", _EVALUATE_AGAIN, place=file.name)
+    return {**data, "measures": list(data["means"])}
+
+
+def _names_columns(fingerprint: Any) -> bool:
+    """Whether a fingerprint names the columns of digests."""
+    truths = fingerprint.get("truths") if isinstance(fingerprint, dict) else None
+    return isinstance(truths, dict) and all(isinstance(name, str) for name in truths.values())
+
+
+def _digests(queries: Sequence[object], digests: Sequence[object]) -> dict[str, object]:
+    """The digest of each query that has one; what is not a query at all is reported with the table."""
+    pairs = zip(queries, digests, strict=True)
+    return {query: digest for query, digest in pairs if isinstance(query, str) and digest is not None}
+
+
+def _columns_of_part(file: InputFile, names: Iterable[str], measures: Sequence[str]) -> dict[str, Sequence[Any]]:
+    from karat.reading.bytes.arrow_file import ArrowFile
+
+    table = ArrowFile.of(file).table()
+    for name in names:
+        require(
+            table.column_names.count(name) == 1, f"column {shown(name)} is missing", _EVALUATE_AGAIN, place=file.name
+        )
+    return {name: column_values(table[name], Place(file.name, column=name), name in measures) for name in names}
+
+
+def _joined(parts: Sequence[Any]) -> Sequence[Any]:
+    """The values of a column, from those of each file."""
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return cast("Sequence[Any]", np.concatenate(parts))
+    return list(chain.from_iterable(parts))

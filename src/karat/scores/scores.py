@@ -16,7 +16,7 @@ from karat.errors.arguments import as_count, check_mapping, check_names, check_t
 from karat.measures import Measure
 from karat.options import Names, check_level, check_random
 from karat.output.files import write_text
-from karat.registry.selection import Measures, given_measures
+from karat.registry.selection import Measures, measure_list
 from karat.scores.bounds import Bounds, bounds_of_rows
 from karat.scores.columns import (
     checked_columns,
@@ -186,7 +186,7 @@ class Scores(CombinedValues, Exports):
         """
         level, resamples = check_level(level), check_random("resamples", resamples)
         seed = check_random("seed", seed)
-        names = list(self.values) if measures is None else list(map(self.column_name, given_measures(measures)))
+        names = list(self.values) if measures is None else list(map(self.column_name, measure_list(measures)))
         members = [CombinedValue.of(name, self.values[name][self.by_id]) for name in names]
         return dict(zip(names, intervals(members, level, resamples, seed), strict=True))
 

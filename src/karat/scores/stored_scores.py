@@ -12,7 +12,7 @@ from karat.measures import Measure
 from karat.options import check_level
 from karat.output.printable import Printable, Tabular
 from karat.output.tables import DIGITS, Cell, Table
-from karat.registry.selection import given_measures
+from karat.registry.selection import measure_list
 from karat.scores.columns import find_column
 from karat.scores.combining import (
     CombinedValues,
@@ -111,7 +111,7 @@ class StoredScores(CombinedValues, Tabular):
     ) -> dict[str, tuple[float, float] | None]:
         """The confidence interval of each measure; None if there is none, as in `Scores.intervals`."""
         level = check_level(level)
-        names = list(self.measures) if measures is None else list(map(self.column_name, given_measures(measures)))
+        names = list(self.measures) if measures is None else list(map(self.column_name, measure_list(measures)))
         return {name: self._interval(name, level) for name in names}
 
     def _interval(self, name: str, level: float) -> tuple[float, float] | None:

@@ -46,14 +46,12 @@ from karat.stats.bootstrap import (
     standard_error,
 )
 from karat.stats.bounded_means import bounded_interval
-from karat.stats.corrections import corrected
 from karat.stats.groups import weak_group
 from karat.stats.inversion import Criterion, t_interval
 from karat.stats.moments import ExactSum, Moments
 from karat.stats.power import effect_size, power_of, queries_needed, smallest_difference, spread_of
 from karat.stats.random_signs import MAX_EXACT, Inverted, SystemPairs, randomization
-from karat.stats.signed_ranks import rank_sum, wilcoxon
-from karat.stats.significance import Tukey, bootstrap_tests, t_test, tukey
+from karat.stats.significance import Tukey, bootstrap_tests, corrected, rank_sum, t_test, tukey, wilcoxon
 
 __all__ = [
     "MAX_EXACT",

@@ -140,11 +140,11 @@ def _quantiles(values: Floats, shares: Sequence[float]) -> list[float]:
     parts = np.partition(values, sorted({last, *below, *(min(at + 1, last) for at in below)}))
     if np.isnan(parts[last]):
         return [float("nan")] * len(shares)
-    found = []
+    quantiles = []
     for at, place in zip(below, places, strict=True):
         low, high, rest = float(parts[at]), float(parts[min(at + 1, last)]), place - at
-        found.append(low + (high - low) * rest if rest < 0.5 else high - (high - low) * (1 - rest))
-    return found
+        quantiles.append(low + (high - low) * rest if rest < 0.5 else high - (high - low) * (1 - rest))
+    return quantiles
 
 
 def acceleration_of(scaled: Floats) -> float:

@@ -14,7 +14,7 @@ _PERMUTATIONS = 999
 _LEAST_NORMAL = 1_000
 
 
-def weak_group(columns: Sequence[Floats], least: int = 5, seed: int = SEED) -> tuple[int, float] | None:
+def weak_group(columns: Sequence[Floats], least: int = 5) -> tuple[int, float] | None:
     """The index of the group that is most significantly below the others, and its p-value.
 
     The test statistic is the largest distance, in standard errors, of any group below the mean of the others. The
@@ -40,7 +40,7 @@ def weak_group(columns: Sequence[Floats], least: int = 5, seed: int = SEED) -> t
     at = int(np.argmax(below(values)))
     # Sums of the same values in another order may differ in the last digits.
     reached = below(values)[at] - 1e-9 * np.abs(values).max()
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     smallest = sizes[tested].min()
     skewness = abs(acceleration_of(values / np.abs(values).max())) * np.sqrt(n / smallest)
     if n > MAX_RESAMPLED and smallest >= _LEAST_NORMAL and skewness <= MAX_ACCELERATION:

@@ -106,13 +106,13 @@ class Moments:
         if self.count < 2:
             return None
         mean, variance = self.mean, self.variance
-        found = bounded_interval(self.count, mean, variance, bounds, level)
-        if found is None and variance:
+        interval = bounded_interval(self.count, mean, variance, bounds, level)
+        if interval is None and variance:
             error = critical_value(self.count - 1, 1 - level) * math.sqrt(variance / self.count)
             # A mean that is beyond the bounds shows that they are not those of the values.
             low, high = bounds if bounds[0] <= mean <= bounds[1] else (-math.inf, math.inf)
             return max(low, mean - error), min(high, mean + error)
-        return found
+        return interval
 
 
 def _rounding_errors(values: Floats, squares: Floats) -> Floats:

@@ -116,5 +116,5 @@ def _far_power(noncentrality: float, freedom: float, critical: float) -> float:
 
     normal = np.linspace(-9, 9, 2001)
     weight = np.exp(-(normal**2) / 2)
-    found = gammainc(freedom / 2, freedom / 2 * ((normal + noncentrality) / critical) ** 2)
-    return min(1.0, float((weight * found).sum() / weight.sum()))
+    beyond = gammainc(freedom / 2, freedom / 2 * ((normal + noncentrality) / critical) ** 2)
+    return min(1.0, float((weight * beyond).sum() / weight.sum()))

@@ -127,14 +127,15 @@ def _exact_tests(differences: Sequence[Floats], show: Callable[[float], None]) -
     """The p-values that are counted exactly, and which they are."""
     p, exact = np.empty(len(differences)), np.zeros(len(differences), np.bool_)
     changed = [column[column != 0] for column in differences]
-    multiples = {at: _multiples(each) for at, each in enumerate(changed) if _MAX_CHEAP < len(each) <= MAX_EXACT}
+    few = {at: column for at, column in enumerate(changed) if _MAX_CHEAP < len(column) <= MAX_EXACT}
+    multiples = {at: _multiples(column) for at, column in few.items()}
     limit = _max_exact([len(changed[at]) for at, units in multiples.items() if units is None])
-    for at, each in enumerate(changed):
+    for at, column in enumerate(changed):
         units = multiples.get(at)
         if units is not None:
             p[at], exact[at] = _exact_of_multiples(units), True
-        elif len(each) <= limit:
-            p[at], exact[at] = _exact(each), True
+        elif len(column) <= limit:
+            p[at], exact[at] = _exact(column), True
         show(int(exact.sum()))
     return p, exact
 

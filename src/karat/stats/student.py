@@ -46,15 +46,15 @@ def critical_value(freedom: float, alpha: float) -> float:
 
     negligible = _NEGLIGIBLE - math.log(alpha)
     spread, weight = _grid(freedom, min(0.06, 0.25 / math.sqrt(2 * freedom)), negligible)
-    found = -NormalDist().inv_cdf(alpha / 2)
+    t = -NormalDist().inv_cdf(alpha / 2)
     for _ in range(100):
-        tail = beyond(found, freedom, negligible=negligible)
-        density = math.sqrt(2 / math.pi) * float((weight * spread * np.exp(-((found * spread) ** 2) / 2)).sum())
-        change = math.log(tail / alpha) * tail / (density * found)
-        found *= math.exp(change)
+        tail = beyond(t, freedom, negligible=negligible)
+        density = math.sqrt(2 / math.pi) * float((weight * spread * np.exp(-((t * spread) ** 2) / 2)).sum())
+        change = math.log(tail / alpha) * tail / (density * t)
+        t *= math.exp(change)
         if abs(change) < 1e-12:  # the next one would be its square
             break
-    return found
+    return t
 
 
 @lru_cache(maxsize=64)
