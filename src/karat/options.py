@@ -123,13 +123,13 @@ GATE_UNKNOWN_LABELS = Option(
 )
 
 
-def complete_options(given: Mapping[str, Any]) -> dict[str, Any]:
+def complete_options(values: Mapping[str, Any]) -> dict[str, Any]:
     """The options of an evaluation with their defaults filled in; a wrong one is an error."""
-    for name in given:
+    for name in values:
         if name not in EVALUATION_OPTIONS:
             near = did_you_mean(name, EVALUATION_OPTIONS)
             raise TypeError(f"unknown option {name!r}. {near} The options are {', '.join(EVALUATION_OPTIONS)}.")
-    options = {name: given.get(name, option.default) for name, option in EVALUATION_OPTIONS.items()}
+    options = {name: values.get(name, option.default) for name, option in EVALUATION_OPTIONS.items()}
     for name, option in EVALUATION_OPTIONS.items():
         if option.choices:
             check_choice(name, options[name], option.choices)
@@ -150,11 +150,11 @@ def check_grade(rel: object) -> float | None:
 
 def check_choice(option: str, value: object, choices: tuple[str, ...]) -> str:
     """The choice that a value stands for; a value that stands for none is refused."""
-    found = find_choice(option, value, choices)
-    if found is None:
+    choice = find_choice(option, value, choices)
+    if choice is None:
         what: Message = [Parameter(option, value), f" is not one of {', '.join(choices)}"]
         raise KaratError(what, hint=did_you_mean(value, choices))
-    return found
+    return choice
 
 
 def find_choice(option: str, value: object, choices: tuple[str, ...]) -> str | None:
@@ -163,11 +163,11 @@ def find_choice(option: str, value: object, choices: tuple[str, ...]) -> str | N
     >>> find_choice("test", "fisher", ("randomization", "t")), find_choice("correction", "fdr_bh", ("holm", "bh"))
     ('randomization', 'bh')
     """
-    if not isinstance(value, str) or value in choices:
-        return value if isinstance(value, str) else None
-    spellings = SPELLINGS.get(option)
-    if spellings is None:
+    if not isinstance(value, str):
         return None
+    spellings = SPELLINGS.get(option)
+    if value in choices or spellings is None:
+        return value if value in choices else None
     squeezed = "".join(filter(str.isalnum, value.casefold()))
     choice = spellings.get(squeezed, squeezed)
     return choice if choice in choices else None

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from karat.cli import program
-from karat.cli.spelling import spelled
+from karat.cli.parser import spelled
 from karat.errors import Parameter
 from tests.end_to_end.in_process import refused, run_here
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from karat.cli.terminal import table_with_encoding
 from karat.output.tables import BEST, Cell, Mark, Table, latex_text
 
 HOSTILE = "a|b\x1b[2J & 50% $x_1 {y} #z ~^ \\ <b> [red]*c* `d`\n\u202e\tend"
@@ -78,7 +79,7 @@ def test_a_notebook_aligns_headers_with_their_cells(table: Table) -> None:
 def test_characters_that_an_encoding_lacks_are_replaced_before_the_columns_are_aligned(
     encoding: str, row: str, note: str
 ) -> None:
-    table = Table(("x", "y"), ((Cell("a→b"), Cell("–")),), ("more…",)).with_encoding(encoding)
+    table = table_with_encoding(Table(("x", "y"), ((Cell("a→b"), Cell("–")),), ("more…",)), encoding)
     lines = table.text().splitlines()
     assert lines[2:] == [row, note]
     assert len(lines[1]) == len(row)

@@ -23,7 +23,7 @@ from karat.options import Missing
     "predictions",
     "PREDICTIONS...",
     'Predicted answers: JSON such as {"q1": "answer"}, or any format above.',
-    several=True,
+    repeatable=True,
 )
 @opt.choice_option(
     "missing",
@@ -54,7 +54,7 @@ def command(
     sort: str | None,
     fields: tuple[str, ...],
     missing: Missing,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Evaluate predicted answers against gold answers. Several files of predictions are shown in one table."""
     from karat.cli.inputs import parse_fields
@@ -72,7 +72,7 @@ def command(
         raise KaratError("gold answers without predicted answers cannot be evaluated", place=truth, hint=hint)
     chosen, findings = with_static_model([str(name) for name in listed_measures(measures or DEFAULT_ANSWER_MEASURES)])
     select_measures(chosen, subjects=("answers",))
-    output = Output.of(given)
+    output = Output.of(values)
     field_names = parse_fields(fields)
     golds = read_gold_answers(truth, field_names)
     by_name = dict(zip(run_names(predictions), predictions, strict=True))
@@ -80,6 +80,6 @@ def command(
         name: evaluate_answers(golds, path, chosen, missing=missing, fields=field_names, name=name)
         for name, path in by_name.items()
     }
-    found = SystemScores(with_findings(scores, findings))
-    check_sort(sort, found)
-    print_scores(found if sort is None else found.sorted(sort), output)
+    systems = SystemScores(with_findings(scores, findings))
+    check_sort(sort, systems)
+    print_scores(systems if sort is None else systems.sorted(sort), output)

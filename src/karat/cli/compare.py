@@ -26,28 +26,27 @@ from karat.cli.parser import Command
 @opt.digits
 @opt.plot_options("differences (intervals of more than 6 pairs of systems)")
 @opt.safe_csv
-def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str | None, **given: Any) -> None:
+def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str | None, **values: Any) -> None:
     """Compare systems query by query: differences, confidence intervals and significance tests."""
     from karat.cli.inputs import Inputs
     from karat.cli.output import Output, check_sort
-    from karat.cli.report import check_report_file, plot_needs_run_data, save_plot, save_report
     from karat.cli.settings import Settings
     from karat.cli.systems import SystemFiles
     from karat.comparison import compare_with
     from karat.errors import KaratError
 
-    output = Output.of(given, is_scores=False)
-    method = comparing.method_of(given)
-    settings = Settings.of(given)
-    check_report_file(output)
-    inputs = Inputs.of(given, accepts_saved=True)
+    output = Output.of(values, is_scores=False)
+    method = comparing.method_of(values)
+    settings = Settings.of(values)
+    output.check_report()
+    inputs = Inputs.of(values, accepts_saved=True)
     files = SystemFiles([truth, *runs], inputs, settings)
     if baseline is not None:
         baseline = files.name(baseline)
     systems = files.load()
     settings.check_groups(systems, inputs)
     # The number of relevant documents is part of the evidence, and questions are released with it.
-    if settings.by not in ("relevant", "length") and output.report is None and not plot_needs_run_data(output):
+    if settings.by not in ("relevant", "length") and not output.needs_run_data:
         systems = {name: scores.without_evidence() for name, scores in systems.items()}
     if len(systems) < 2:
         raise KaratError(
@@ -55,8 +54,8 @@ def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str |
         )
     check_sort(sort, systems)
     comparison = compare_with(method, systems, baseline, sort=sort)
-    save_plot(output, "differences", comparison.systems, inputs, settings, comparison)
-    save_report(output, comparison, files)
+    output.save_plot("differences", comparison.systems, inputs, settings, comparison)
+    output.save_report(comparison, files)
     if settings.by is None:
         output.print(comparison)
     else:

@@ -95,10 +95,10 @@ COMPARISON_OPTIONS: dict[str, Callable[[Any], Any]] = {
 comparison_options = in_order(*COMPARISON_OPTIONS.values())
 
 
-def method_of(given: Mapping[str, Any]) -> Method:
+def method_of(values: Mapping[str, Any]) -> Method:
     """The method of a comparison that options ask for."""
     from karat.comparison import choose_method
     from karat.comparison.margins import parse_margins
 
-    options = {name: given[name] for name in COMPARISON_OPTIONS}
+    options = {name: values[name] for name in COMPARISON_OPTIONS}
     return choose_method(**{**options, "equivalence": parse_margins(options["equivalence"])})

@@ -67,13 +67,13 @@ def complete_measure(context: Context, parameter: Parameter, incomplete: str) ->
     from karat.registry.parameters import REQUIRED
 
     items = []
-    for each in definitions():
-        if context.info_name == "answers" and each.takes != "answers":
+    for measure in definitions():
+        if context.info_name == "answers" and measure.takes != "answers":
             continue
-        if each.at is None or each.parameters[each.at].default is not REQUIRED:
-            items.append(CompletionItem(each.name, help=each.summary))
-        if each.at is not None:
-            items.append(CompletionItem(f"{each.name}@{each.example_at}", help=each.summary))
+        if measure.at is None or measure.parameters[measure.at].default is not REQUIRED:
+            items.append(CompletionItem(measure.name, help=measure.summary))
+        if measure.at is not None:
+            items.append(CompletionItem(f"{measure.name}@{measure.example_at}", help=measure.summary))
     return [item for item in items if _begins(item.value, incomplete)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
@@ -52,11 +53,8 @@ def command(
     source: str,
     target: str,
     output_format: str | None,
-    formats: tuple[str, ...],
-    columns: tuple[str, ...],
-    split: str | None,
     tag: str,
-    **kind: str | None,
+    **values: Any,
 ) -> None:
     """Convert a run, ground truth or results to another file format."""
     from karat.cli.inputs import parse_inputs
@@ -72,10 +70,10 @@ def command(
 
     to_output = target == "-"
     written_to = target_of("standard output" if to_output else target, output_format, emit if to_output else None)
-    inputs = parse_inputs(formats, columns, split)
+    inputs = parse_inputs(values)
     input_format = next(iter(inputs.formats.values()), None)
-    names = {role: name for given in inputs.columns.values() for role, name in plain_names(given).items()}
-    conversion = Conversion(kind["as"], names, input_format, split, tag)
+    names = {role: name for columns in inputs.columns.values() for role, name in plain_names(columns).items()}
+    conversion = Conversion(values["as"], names, input_format, inputs.split, tag)
     with progress_bar("bytes") as progress:
         converted = conversion.apply(source, written_to, progress)
     notes = "".join(f"note: {printable(note)}.\n" for note in converted.notes)

@@ -17,7 +17,7 @@ from karat.cli.parser import OUTPUT, Command
     "runs",
     "RUN...",
     "Two systems: runs, results, or saved scores. runs.json:bm25 is one of several in a file.",
-    several=True,
+    repeatable=True,
 )
 @opt.measures
 @opt.system_options()
@@ -37,13 +37,12 @@ from karat.cli.parser import OUTPUT, Command
 @opt.plot_options("differences")
 @opt.safe_csv
 def command(
-    truth: str, runs: tuple[str, ...], query: str | None, n: int, losses: bool, common_queries: bool, **given: Any
+    truth: str, runs: tuple[str, ...], query: str | None, n: int, losses: bool, common_queries: bool, **values: Any
 ) -> None:
     """Show the queries that changed most from one run to another, largest losses first, and which documents moved."""
     from karat.analysis.diff import diff
     from karat.cli.inputs import Inputs
     from karat.cli.output import Output
-    from karat.cli.report import save_plot
     from karat.cli.settings import Settings
     from karat.cli.systems import SystemFiles
     from karat.comparison.alignment import align_systems
@@ -53,11 +52,11 @@ def command(
         raise KaratError(f"-n {n} is negative", hint="Use a number of queries; 0 shows all that changed.")
     if query is not None and losses:
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
-    output = Output.of(given, is_scores=False)
-    settings = Settings.of(given, measures=given["measures"] or ("nDCG@10",))
-    inputs = Inputs.of(given, shows_texts=True, accepts_saved=True)
+    output = Output.of(values, is_scores=False)
+    settings = Settings.of(values, measures=values["measures"] or ("nDCG@10",))
+    inputs = Inputs.of(values, shows_texts=True, accepts_saved=True)
     files = SystemFiles([truth, *runs], inputs, settings)
-    if not given["measures"] and (common := files.saved_measures()) and "nDCG@10" not in common:
+    if not values["measures"] and (common := files.saved_measures()) and "nDCG@10" not in common:
         require(len(common) == 1, "a diff shows one measure at a time", f"Use -m {' or -m '.join(common)}.")
         files = files.with_measures(common)
     systems = files.load()
@@ -67,9 +66,9 @@ def command(
     if len(systems) != 2:
         hint = "Name two systems: karat diff TRUTH RUN_A RUN_B -m nDCG@10, or karat diff runs.json:A runs.json:B."
         raise KaratError(f"a diff needs two systems, not {len(systems)}", hint=hint)
-    aligned = align_systems(systems, None, common_queries, given["force"])
+    aligned = align_systems(systems, None, common_queries, values["force"])
     (first, before), (second, after) = aligned.systems.items()
-    found = diff(
+    differences = diff(
         before,
         after,
         before.measures[0],
@@ -78,7 +77,7 @@ def command(
         losses,
         aligned.notes,
         queries=inputs.queries or None,
-        corpus=inputs.corpus_to_show(given["match"]),
+        corpus=inputs.corpus_to_show(values["match"]),
     )
-    save_plot(output, "differences", aligned.systems, inputs, settings)
-    output.print(found if query is None else found.in_full(query))
+    output.save_plot("differences", aligned.systems, inputs, settings)
+    output.print(differences if query is None else differences.in_full(query))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     required=True,
 )
 @opt.file_argument(
-    "runs", "RUN...", "Runs, in the same formats. After a results file: more results files.", several=True
+    "runs", "RUN...", "Runs, in the same formats. After a results file: more results files.", repeatable=True
 )
 @opt.measures
 @opt.system_options()
@@ -55,40 +55,39 @@ if TYPE_CHECKING:
 @opt.names
 @opt.safe_csv
 @engine_options
-def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, **given: Any) -> None:
+def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, **values: Any) -> None:
     """Evaluate runs against ground truth. Several runs are shown in one table."""
     from karat.cli.inputs import Inputs
     from karat.cli.output import Output, check_sort, print_scores
-    from karat.cli.report import check_report_file, save_plot, save_report
     from karat.cli.settings import Settings
     from karat.cli.spark import scores_on_spark, store_on_spark
     from karat.cli.systems import SystemFiles
     from karat.matching.matchers import matcher_of
     from karat.scores import SystemScores
 
-    matcher_of(given["match"])
-    _check_views(bounds, given)
-    check_engine({**given, "bounds": bounds, "sort": sort})
-    is_stored = given["per_query_path"] is not None
-    output = Output.of(given, is_scores=not (bounds or given["by"] or is_stored))
-    settings = Settings.of(given)
-    check_report_file(output)
-    inputs = Inputs.of(given)
+    matcher_of(values["match"])
+    _check_views(bounds, values)
+    check_engine({**values, "bounds": bounds, "sort": sort})
+    is_stored = values["per_query_path"] is not None
+    output = Output.of(values, is_scores=not (bounds or values["by"] or is_stored))
+    settings = Settings.of(values)
+    output.check_report()
+    inputs = Inputs.of(values)
     if is_stored:
-        output.print(store_on_spark([truth, *runs], inputs, settings, given, output.level))
+        output.print(store_on_spark([truth, *runs], inputs, settings, values, output.level))
         return
-    if given["engine"] == "spark":
+    if values["engine"] == "spark":
         files = None
-        systems = SystemScores(scores_on_spark([truth, *runs], inputs, settings, given))
+        systems = SystemScores(scores_on_spark([truth, *runs], inputs, settings, values))
     else:
         files = SystemFiles([truth, *runs], inputs, settings)
         systems = SystemScores(files.load())
     settings.check_groups(systems, inputs)
     check_sort(sort, systems)
     scores = systems if sort is None else systems.sorted(sort)
-    save_plot(output, "bounds" if bounds else "intervals", scores, inputs, settings)
+    output.save_plot("bounds" if bounds else "intervals", scores, inputs, settings)
     if files is not None:
-        save_report(output, scores, files)
+        output.save_report(scores, files)
     if bounds:
         from karat.cli.bounds import bounds_of
 
@@ -96,7 +95,7 @@ def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, *
     elif settings.by is not None:
         output.print(_slices(scores, inputs, settings))
     else:
-        print_scores(scores, output, inputs.queries or None, inputs.corpus_to_show(given["match"]))
+        print_scores(scores, output, inputs.queries or None, inputs.corpus_to_show(values["match"]))
 
 
 def _slices(systems: Mapping[str, Scores], inputs: Inputs, settings: Settings) -> BySystem:
@@ -110,16 +109,16 @@ def _slices(systems: Mapping[str, Scores], inputs: Inputs, settings: Settings) -
     return BySystem({name: scores.slices(settings.by, queries=texts) for name, scores in named.items()})
 
 
-def _check_views(bounds: bool, given: Mapping[str, Any]) -> None:
+def _check_views(bounds: bool, values: Mapping[str, Any]) -> None:
     """Reject options that each show something else."""
     from karat.errors import KaratError
 
-    by, per_query = given["by"] is not None, given["per_query"]
-    views = {"--bounds": bounds, "--by": by, "--explain": given["explain"] is not None, "--ci": given["ci"] and not by}
+    by, per_query, is_explained = values["by"] is not None, values["per_query"], values["explain"] is not None
+    views = {"--bounds": bounds, "--by": by, "--explain": is_explained, "--ci": values["ci"] and not by}
     chosen = [option for option, is_given in views.items() if is_given]
     if (bounds or by) and (len(chosen) > 1 or (by and per_query)):
         both = " and ".join([*chosen, *(["--per-query"] if len(chosen) == 1 else [])])
         raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
-    other = chosen[0] if bounds or by or given["explain"] is not None else "--report" if given["report"] else None
-    if given["names"] == "asked" and other is not None:
+    other = chosen[0] if bounds or by or is_explained else "--report" if values["report"] else None
+    if values["names"] == "asked" and other is not None:
         raise KaratError(f"--names and {other} cannot be combined", hint="Leave one of them out.")

@@ -17,7 +17,7 @@ from karat.errors import KaratError, require
 from karat.errors.arguments import is_remote
 from karat.reading.bytes.names import suffix_of
 
-_SEVERAL = "karat.several"  # in the context of a command: the folder or pattern by the first file that it stands for
+_EXPANDED = "karat.expanded"  # in the context of a command: the folder or pattern by the first file it stands for
 
 
 class FileType(StringParamType):
@@ -66,15 +66,15 @@ def expand_files(context: click.Context) -> None:
     """
     if context.params.get("engine") == "spark":
         return  # to Spark, they are one table
-    several = [each.name for each in context.command.params if each.nargs == -1 and isinstance(each.type, FileToRead)]
+    lists = [each.name for each in context.command.params if each.nargs == -1 and isinstance(each.type, FileToRead)]
     values: dict[str, Any] = context.params
-    for name in filter(None, several):
+    for name in filter(None, lists):
         from karat.reading.pairs.paths import expand, is_table_file
 
         files = [file for each in values[name] for file in expand(each)]
         firsts = expand(values["truth"]) if values.get("truth") else []
         if len(firsts) > 1 and not (files and all(map(is_table_file, firsts))):
-            context.meta[_SEVERAL] = {firsts[0]: values["truth"]}
+            context.meta[_EXPANDED] = {firsts[0]: values["truth"]}
             values["truth"], files = firsts[0], [*firsts[1:], *files]
         values[name] = tuple(files)
 
@@ -82,8 +82,8 @@ def expand_files(context: click.Context) -> None:
 def named_with_others(path: str) -> str | None:
     """The folder or pattern on the command line that stands for this file, as the first one, and others."""
     context = click.get_current_context(silent=True)
-    several: Mapping[str, str] = {} if context is None else context.meta.get(_SEVERAL, {})
-    return several.get(path)
+    expanded: Mapping[str, str] = {} if context is None else context.meta.get(_EXPANDED, {})
+    return expanded.get(path)
 
 
 def split_column(text: str) -> tuple[str, str]:
@@ -159,8 +159,8 @@ def _named(context: click.Context, kind: type[FileType]) -> Iterator[tuple[str, 
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")
         if isinstance(parameter.type, kind) and value is not None:
-            for each in value if isinstance(value, tuple) else (value,):
-                yield from ((parameter.opts[0], path) for path in parameter.type.paths(each))
+            for text in value if isinstance(value, tuple) else (value,):
+                yield from ((parameter.opts[0], path) for path in parameter.type.paths(text))
 
 
 def _identity(file: str | int) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from karat.cli.inputs import Inputs
     from karat.cli.output import Output
     from karat.cli.settings import Settings
+    from karat.cli.systems import SystemFiles
+    from karat.comparison import Method
     from karat.comparison.gate.config import Config, Options
     from karat.comparison.gate.outcomes import Gate
     from karat.comparison.gate.rules import Rule
-    from karat.scores import Finding
+    from karat.scores import Finding, Scores
 
 _FORMATS = ("table", "json", "markdown")
 _NOT_OF_TESTS = ("significant", "lower_is_better", "unknown")
+"""options of a gate that are not those of a comparison"""
 
 
 def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]:  # noqa: A002
@@ -99,190 +102,214 @@ def command(
     baseline: str | None,
     config: str | None,
     junit: str | None,
-    **given: Any,
+    **values: Any,
 ) -> int:
     """Check a system against rules. The exit status is 0 if it passes, 1 if it fails, and 2 after an error."""
     from karat.cli.inputs import Inputs
-    from karat.cli.report import check_report_file
     from karat.cli.settings import Settings
     from karat.comparison.gate.config import find_config, read_config
     from karat.comparison.gate.rules import KINDS, parse_rules
 
-    in_file = read_config(config) if config is not None else find_config()
-    rules = [rule for kind in KINDS for text in given.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
+    config_file = read_config(config) if config is not None else find_config()
+    rules = [rule for kind in KINDS for text in values.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
     strict = any(opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields", "verdicts"))
     field_option, set_in_file = "--field", dict[str, Any]()
-    if in_file is not None:
-        in_config = _as_given(in_file.options)
-        if "fields" in in_config and not given["fields"]:
-            field_option = f"{in_file.file}: {in_file.table}.field"
+    if config_file is not None:
+        in_config = _option_values(config_file.options)
+        if "fields" in in_config and not values["fields"]:
+            field_option = f"{config_file.file}: {config_file.table}.field"
         set_in_file = {name: value for name, value in in_config.items() if not opt.is_given(context, name)}
-        given |= set_in_file
-        given |= _texts_in_use(context, given)
-    _check_files(context, in_file, given)
-    output = _output(given)
-    test_options = {name: given[name] for name in GateOptions.__annotations__}
+        values |= set_in_file
+        values |= _unused_texts(context, values)
+    _check_files(context, config_file, values)
+    output = _output(values)
+    test_options = {name: values[name] for name in GateOptions.__annotations__}
     # What is lower is better applies to the scores of the run only, after they are loaded.
-    settings = Settings.of(given, lower_is_better=(), rejects_unused_options=strict)
-    check_report_file(output)
-    inputs = Inputs.of(given, accepts_saved=True, field_option=field_option)
+    settings = Settings.of(values, lower_is_better=(), rejects_unused_options=strict)
+    output.check_report()
+    inputs = Inputs.of(values, accepts_saved=True, field_option=field_option)
     paths = [truth] if run is None else [truth, run]
-    with nullcontext() if in_file is None else in_file.naming_keys(set_in_file):
-        gate = _checked(paths, baseline, rules, in_file, inputs, settings, output, test_options)
+    with nullcontext() if config_file is None else config_file.naming_keys(set_in_file):
+        all_rules = _with_rules_of_file(rules, config_file, settings.options["rel"])
+        baseline = _baseline(baseline, config_file, all_rules)
+        _check_options(all_rules, baseline, settings, test_options)
+        systems = _load(paths, baseline, all_rules, inputs, settings)
+        gate = systems.check(test_options)
+        if output.report is not None:
+            systems.save_report(output, test_options)
+    if config_file is not None and config_file.rules:
+        origin = f"{config_file.file} and the command line" if rules else config_file.file
+        gate = replace(gate, origin=origin)
     _print_gate(gate, output, junit)
     return 0 if gate.passed else 1
 
 
-def _texts_in_use(context: click.Context, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The texts of a configuration file, which may be there for a report that is not written each time."""
+def _unused_texts(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
+    """No texts in place of those of a configuration file, which may be there for a report that is not written."""
     from karat.matching.matchers import matcher_of
 
-    unused = [] if given["report"] is not None else ["queries"]
-    if unused and matcher_of(given["match"]).field != "content":
+    unused = [] if values["report"] is not None else ["queries"]
+    if unused and matcher_of(values["match"]).field != "content":
         unused.append("corpus")
     return {name: () for name in unused if not opt.is_given(context, name)}
 
 
-def _check_files(context: click.Context, in_file: Config | None, given: Mapping[str, Any]) -> None:
+def _check_files(context: click.Context, config: Config | None, values: Mapping[str, Any]) -> None:
     """Reject outputs that are inputs or cannot be written, also those that a configuration file names."""
     from karat.comparison.gate.github import step_summary
     from karat.errors import require
 
     read, written = [], dict(step_summary(os.environ))
-    if in_file is not None:
-        read = [in_file.file, *([in_file.baseline] if in_file.baseline is not None else [])]
-        read += [split_texts(each)[0] for name in ("queries", "corpus") for each in given[name]]
-        read += given["verdicts"]
-        if given["report"] is not None and not opt.is_given(context, "report"):
-            written[f"{in_file.file}: {in_file.table}.report"] = given["report"]
+    if config is not None:
+        read = [config.file, *([config.baseline] if config.baseline is not None else [])]
+        read += [split_texts(text)[0] for name in ("queries", "corpus") for text in values[name]]
+        read += values["verdicts"]
+        if values["report"] is not None and not opt.is_given(context, "report"):
+            written[f"{config.file}: {config.table}.report"] = values["report"]
     check_files(context, read, written)
     hint = "Add --report FILE, or leave --queries out."
-    require(given["report"] is not None or not given["queries"], "--queries is only used for a report", hint)
+    require(values["report"] is not None or not values["queries"], "--queries is only used for a report", hint)
 
 
-def _as_given(options: Options) -> dict[str, Any]:
-    """The options of a configuration file as they are given on a command line."""
-    given: dict[str, Any] = dict(options)
+def _option_values(options: Options) -> dict[str, Any]:
+    """The options of a configuration file as a command line has them."""
+    values: dict[str, Any] = dict(options)
     for key, name in {"field": "fields", "input_format": "formats", "column": "columns"}.items():
-        if key in given:
-            value = given.pop(key)
-            given[name] = (value,) if isinstance(value, str) else tuple(f"{of}={each}" for of, each in value.items())
-    return given
+        if key in values:
+            value = values.pop(key)
+            values[name] = (value,) if isinstance(value, str) else tuple(f"{of}={each}" for of, each in value.items())
+    return values
 
 
-def _output(given: Mapping[str, Any]) -> Output:
+def _output(values: Mapping[str, Any]) -> Output:
     """Where and how the outcome is printed; a format that a gate cannot be written in is an error before any work."""
     from karat.cli.output import Output
     from karat.errors import KaratError
 
-    file = given["file"]
-    if file is not None and given["format"] is None and file.lower().endswith(".xml"):
+    file = values["file"]
+    if file is not None and values["format"] is None and file.lower().endswith(".xml"):
         raise KaratError("-o does not write JUnit XML", place=file, hint="Use --junit instead of -o.")
-    output = Output.of(given)
+    output = Output.of(values)
     if output.format not in _FORMATS:
         hint = f"Use {', '.join(_FORMATS)}."
         raise KaratError(f"a gate cannot be written as {output.format}", place=file, hint=hint)
     return output
 
 
-def _checked(
-    paths: Sequence[str],
-    baseline: str | None,
-    given: Sequence[Rule],
-    in_file: Config | None,
-    inputs: Inputs,
-    settings: Settings,
-    output: Output,
-    test_options: Mapping[str, Any],
-) -> Gate:
-    """The outcome of each rule. Rules and options are checked before anything is evaluated."""
-    from karat.cli.report import save_report
-    from karat.cli.settings import with_findings, with_static_model
-    from karat.cli.systems import SystemFiles, saved_system
-    from karat.comparison import choose_method
-    from karat.comparison.gate.gate import for_drops, gate
-    from karat.comparison.gate.rules import (
-        check_drop_options,
-        check_measures,
-        check_rules,
-        merge_rules,
-        with_relevance_threshold,
-    )
-    from karat.matching.matchers import matcher_of
-    from karat.reading.bytes.input_file import InputFile
-    from karat.reading.contents.contents import is_saved_scores
-    from karat.scores.columns import with_lower_is_better
+def _with_rules_of_file(rules: Sequence[Rule], config: Config | None, rel: float | None) -> tuple[Rule, ...]:
+    """The rules of the configuration file and of the command line, which take precedence."""
+    from karat.comparison.gate.rules import merge_rules, with_relevance_threshold
 
-    rel = settings.options["rel"]
-    rules = merge_rules(
-        with_relevance_threshold(in_file.rules if in_file else (), rel), with_relevance_threshold(given, rel)
-    )
-    before = _baseline(baseline, in_file, rules)
-    check_rules(rules, before is not None)
-    method = choose_method(**{name: value for name, value in test_options.items() if name not in _NOT_OF_TESTS})
+    in_file = with_relevance_threshold(config.rules if config else (), rel)
+    return merge_rules(in_file, with_relevance_threshold(rules, rel))
+
+
+def _baseline(baseline: str | None, config: Config | None, rules: Sequence[Rule]) -> str | None:
+    """The file of the baseline, if a rule needs one."""
+    from karat.comparison.gate.rules import need_baseline
+    from karat.errors import KaratError, Parameter
+    from karat.errors.arguments import is_remote
+
+    if not need_baseline(rules):
+        if baseline is not None:
+            hint = "Add a rule such as --max-drop nDCG@10=0.01, or leave it out."
+            raise KaratError([Parameter("baseline", baseline), " is not used by any rule"], hint=hint)
+        return None
+    if baseline is not None or config is None or config.baseline is None:
+        return baseline
+    file = split_system(config.baseline)[0]
+    if not is_remote(file) and not os.path.exists(file):
+        hint = "Save it with `karat evaluate ... -o FILE`. The path is relative to the configuration file."
+        place = config.place.inside("baseline")
+        raise KaratError(f"no such file: {config.baseline}", place=place, hint=hint)
+    return config.baseline
+
+
+def _check_options(
+    rules: Sequence[Rule], baseline: str | None, settings: Settings, test_options: Mapping[str, Any]
+) -> None:
+    """Reject rules and options that do not fit together, before anything is evaluated."""
+    from karat.comparison.gate.rules import check_drop_options, check_rules
+    from karat.matching.matchers import matcher_of
+
+    check_rules(rules, baseline is not None)
+    _method(test_options)
     check_drop_options(rules, test_options)
     matcher_of(settings.options["match"])
+
+
+def _method(test_options: Mapping[str, Any]) -> Method:
+    from karat.comparison import choose_method
+
+    return choose_method(**{name: value for name, value in test_options.items() if name not in _NOT_OF_TESTS})
+
+
+@dataclass(frozen=True)
+class _Systems:
+    """The system that is checked, and its baseline, if a rule needs one."""
+
+    files: SystemFiles
+    rules: tuple[Rule, ...]
+    """by the names of the measures that are computed"""
+    scores: dict[str, Scores]
+    """of the system, and of a baseline that is evaluated with it, by name"""
+    saved: Mapping[str, Scores]
+    """of a baseline that is saved, by its file"""
+
+    def check(self, test_options: Mapping[str, Any]) -> Gate:
+        """The outcome of each rule."""
+        from karat.comparison.gate.gate import gate
+
+        run, *others = (scores.without_evidence() for scores in self.scores.values())
+        return gate(run, self.rules, next(iter([*self.saved.values(), *others]), None), **test_options)
+
+    def save_report(self, output: Output, test_options: Mapping[str, Any]) -> None:
+        """Write the report, in which the baseline comes first."""
+        from karat.comparison.gate.gate import for_drops
+        from karat.report import compared
+        from karat.scores.columns import with_lower_is_better
+
+        baseline_first = {**self.saved, **dict(reversed(self.scores.items()))}
+        systems = with_lower_is_better(baseline_first, test_options["lower_is_better"])
+        baseline = next(iter(systems)) if len(systems) > 1 else None
+        subject = compared(systems, baseline, for_drops(_method(test_options)))
+        output.save_report(subject, self.files, also_read=list(self.saved))
+
+
+def _load(
+    paths: Sequence[str], baseline: str | None, rules: tuple[Rule, ...], inputs: Inputs, settings: Settings
+) -> _Systems:
+    """The scores that the rules are about: those of runs are computed."""
+    from karat.cli.settings import with_findings, with_static_model
+    from karat.cli.systems import SystemFiles, saved_system
+    from karat.comparison.gate.rules import check_measures
+    from karat.reading.bytes.input_file import InputFile
+    from karat.reading.contents.contents import is_saved_scores
+
+    # Each file is opened once: one of them may be standard input.
+    opened = {path: InputFile(split_system(path)[0]) for path in (*paths, *([] if baseline is None else [baseline]))}
     names: list[str] = []
     findings: list[Finding] = []
-    # Each file is opened once: one of them may be standard input.
-    opened = {path: InputFile(split_system(path)[0]) for path in (*paths, *([] if before is None else [before]))}
-    formats = inputs.formats
-    if not is_saved_scores(opened[paths[0]], formats.get("truth")):
-        if not is_saved_scores(opened[paths[-1]], formats.get("run")):
+    if not is_saved_scores(opened[paths[0]], inputs.formats.get("truth")):
+        if not is_saved_scores(opened[paths[-1]], inputs.formats.get("run")):
             check_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
     # A saved baseline needs to have only the measures that are compared with it, so it is not loaded with the others.
-    saved = None
-    if before is not None and is_saved_scores(opened[before], formats.get("run")):
-        saved = saved_system(before, opened[before])
-    evaluated = [] if before is None or saved is not None else [before]
+    saved: dict[str, Scores] = {}
+    if baseline is not None and is_saved_scores(opened[baseline], inputs.formats.get("run")):
+        saved[baseline] = saved_system(baseline, opened[baseline])
+    evaluated = [baseline] if baseline is not None and not saved else []
     # The names of the measures already contain the threshold.
     settings = replace(settings, measures=names, options={**settings.options, "rel": None})
     files = SystemFiles([*paths, *evaluated], inputs, settings, opened)
     files.require_one_per_file()
-    systems = files.load()
-    systems = with_findings(systems, findings)
-    run, *others = (scores.without_evidence() for scores in systems.values())
-    _check_inputs(paths, len(others), len(evaluated), files.hint_about_documents)
-    lower = test_options["lower_is_better"]
-    run = with_lower_is_better({"": run}, lower)[""]
-    before_scores = next(iter(others), None) if saved is None else saved
-    outcome = gate(run, rules, before_scores, **{**test_options, "lower_is_better": ()})
-    if output.report is not None:
-        from karat.report import compared
-
-        baselines = {} if saved is None or before is None else {before: saved}
-        reported = with_lower_is_better({**baselines, **dict(reversed(systems.items()))}, lower)
-        subject = compared(reported, next(iter(reported)) if len(reported) > 1 else None, for_drops(method))
-        save_report(output, subject, files, list(baselines))
-    return replace(outcome, origin=_origin(in_file, given))
+    scores = with_findings(files.load(), findings)
+    _check_number(paths, len(scores) - 1, len(evaluated), files.hint_about_documents)
+    return _Systems(files, rules, scores, saved)
 
 
-def _baseline(baseline: str | None, in_file: Config | None, rules: Sequence[Rule]) -> str | None:
-    """The file of the baseline, if a rule needs one."""
-    from karat.comparison.gate.rules import need_baseline
-    from karat.errors import KaratError
-    from karat.errors.arguments import is_remote
-
-    if need_baseline(rules):
-        if baseline is None and in_file is not None and in_file.baseline is not None:
-            file = split_system(in_file.baseline)[0]
-            if not is_remote(file) and not os.path.exists(file):
-                hint = "Save it with `karat evaluate ... -o FILE`. The path is relative to the configuration file."
-                place = in_file.place.inside("baseline")
-                raise KaratError(f"no such file: {in_file.baseline}", place=place, hint=hint)
-            return in_file.baseline
-        return baseline
-    if baseline is not None:
-        from karat.errors import Parameter
-
-        hint = "Add a rule such as --max-drop nDCG@10=0.01, or leave it out."
-        raise KaratError([Parameter("baseline", baseline), " is not used by any rule"], hint=hint)
-    return None
-
-
-def _check_inputs(paths: Sequence[str], others: int, expected: int, more: str) -> None:
+def _check_number(paths: Sequence[str], others: int, expected: int, more: str) -> None:
     """Check that ground truth comes with a run, and that results and saved scores do not."""
     from karat.errors import KaratError
 
@@ -292,12 +319,6 @@ def _check_inputs(paths: Sequence[str], others: int, expected: int, more: str) -
     if others > expected:
         hint = f"To compare with this file, use --baseline. {more}".strip()
         raise KaratError("results and saved scores take no RUN: a gate checks one system", place=paths[1], hint=hint)
-
-
-def _origin(in_file: Config | None, given: Sequence[Rule]) -> str:
-    if in_file is None or not in_file.rules:
-        return ""
-    return f"{in_file.file} and the command line" if given else in_file.file
 
 
 def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from karat.errors import KaratError, Place, did_you_mean, enumeration, shown
+from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.options import UNKNOWN_LABELS, Unknown
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import check_format
@@ -58,25 +58,25 @@ class Inputs:
     """whether saved scores may have been evaluated against other ground truth than the one given"""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], *, shows_texts: bool = False, **others: Any) -> Inputs:
+    def of(cls, values: Mapping[str, Any], *, shows_texts: bool = False, **others: Any) -> Inputs:
         """What the options of a command say; what cannot be read, or has no effect, is an error before any work."""
-        inputs = parse_inputs(given["formats"], given["columns"], given["split"])
-        is_shown = shows_texts or given.get("report") is not None or given.get("explain") is not None
-        unknown = given.get("unknown", UNKNOWN_LABELS.default)
+        inputs = parse_inputs(values)
+        is_shown = shows_texts or values.get("report") is not None or values.get("explain") is not None
+        unknown = values.get("unknown", UNKNOWN_LABELS.default)
         inputs = replace(
             inputs,
-            fields=parse_fields(given["fields"]),
-            queries=inputs.texts("queries", given.get("queries", ())),
-            corpus=inputs.texts("corpus", given["corpus"]),
+            fields=parse_fields(values["fields"]),
+            queries=inputs.texts("queries", values.get("queries", ())),
+            corpus=inputs.texts("corpus", values["corpus"]),
             shows_texts=is_shown,
-            verdicts=tuple(given.get("verdicts", ())),
-            author=given.get("author"),
+            verdicts=tuple(values.get("verdicts", ())),
+            author=values.get("author"),
             # A gate can also decide by the worst value of saved scores.
             unknown=UNKNOWN_LABELS.default if unknown == "worst" else unknown,
-            force=given.get("force", False),
+            force=values.get("force", False),
             **others,
         )
-        if inputs.queries and not is_shown and given.get("by") != "length":
+        if inputs.queries and not is_shown and values.get("by") != "length":
             hint = "Add --by length, or leave --queries out."
             raise KaratError("--queries is only used to group by length", hint=hint)
         check_texts(inputs.queries, "queries")
@@ -87,18 +87,18 @@ class Inputs:
                 raise KaratError(f"--{option} is about labels, and there are none", hint=hint)
         return inputs
 
-    def for_any_file(self) -> Iterator[tuple[str, str]]:
-        """The role and the name of each column that is given for ground truth and runs together."""
-        pairs = ((role, name) for names in self.columns.values() for role, name in names.items())
-        return iter(dict.fromkeys((role, name.name) for role, name in pairs if isinstance(name, IfPresent)))
+    def for_any_file(self) -> list[str]:
+        """The names of columns that are given for ground truth and runs together."""
+        names = (name for columns in self.columns.values() for name in columns.values())
+        return [name.name for name in names if isinstance(name, IfPresent)]
 
-    def texts(self, side: Literal["queries", "corpus"], given: Sequence[str]) -> list[DescribedFile]:
+    def texts(self, side: Literal["queries", "corpus"], names: Sequence[str]) -> list[DescribedFile]:
         """The files of `--queries` and `--corpus`, each `FILE` or `FILE:COLUMN`."""
         from karat.cli.files import split_texts
 
         files = []
-        for text in given:
-            path, column = split_texts(text)
+        for name in names:
+            path, column = split_texts(name)
             columns = {**self.columns.get(side, {}), **({} if column is None else {"text": column})}
             files.append(DescribedFile(InputFile(path), columns, self.formats.get(side)))
         return files
@@ -139,19 +139,20 @@ def _matches_texts(match: str) -> bool:
 
 def check_texts(files: Sequence[DescribedFile], content: Literal["queries", "corpus"]) -> None:
     """Reject files of `--queries` and `--corpus` that cannot be read or contain no texts, before any work is done."""
-    for each in files:
+    for described in files:
         from karat.reading.contents.contents import check_text_file
         from karat.reading.texts.text_files import TextFile
 
-        columns = plain_names(each.columns)
-        check_text_file(TextFile.of(each.file, each.format, columns.get("text"), content), content, columns)
+        columns = plain_names(described.columns)
+        file = TextFile.of(described.file, described.format, columns.get("text"), content)
+        check_text_file(file, content, columns)
 
 
-def read_groups(by: str | None, given: Mapping[str, Any]) -> str | QueryColumn | None:
+def read_groups(by: str | None, has_labels: bool) -> str | QueryColumn | None:
     """What `--by` groups queries by: `length`, `relevant`, or a column of a file, as numbers if all values are."""
     if by is None or by in _BUILT_IN:
         return by
-    if _is_author(by) and given.get("verdicts"):
+    if has_labels and _is_author(by):
         hint = f"To choose whose labels count, use --author {by}."
         raise KaratError(f"--by {by} does not name a group of queries", hint=hint)
     from karat.analysis.query_groups import QueryColumn
@@ -181,59 +182,59 @@ def _is_author(by: str) -> bool:
     return (by == "human" or by.startswith("human:")) and not os.path.exists(split_column(by)[0])
 
 
-def parse_inputs(formats: Sequence[str], columns: Sequence[str], split: str | None) -> Inputs:
+def parse_inputs(values: Mapping[str, Any]) -> Inputs:
     """The values of `--input-format`, `--column` and `--split`."""
-    return Inputs(parse_formats(formats), parse_columns(columns), split)
+    return Inputs(parse_formats(values["formats"]), parse_columns(values["columns"]), values["split"])
 
 
-def parse_formats(given: Sequence[str]) -> dict[Side, str]:
+def parse_formats(texts: Sequence[str]) -> dict[Side, str]:
     """The formats of files, from texts such as `csv`, for ground truth and runs, and `run=csv`.
 
     >>> parse_formats(["csv"]), parse_formats(["run=jsonl"])
     ({'truth': 'csv', 'run': 'csv'}, {'run': 'jsonl'})
     """
-    found: dict[Side, str] = {}
-    for text in given:
-        side, equals, name = (part.strip() for part in text.rpartition("="))
-        for each in _sides(side, f"--input-format {text}") if equals else _PAIRS:
-            if found.setdefault(each, check_format(name, "input_format")) != name:
-                raise KaratError(f"--input-format is given twice for the {each}", hint="Keep one of them.")
-    return found
+    formats: dict[Side, str] = {}
+    for text in texts:
+        prefix, equals, name = (part.strip() for part in text.rpartition("="))
+        for side in [_side(prefix, f"--input-format {text}")] if equals else _PAIRS:
+            if formats.setdefault(side, check_format(name, "input_format")) != name:
+                raise KaratError(f"--input-format is given twice for the {side}", hint="Keep one of them.")
+    return formats
 
 
-def parse_columns(given: Sequence[str]) -> dict[Side, dict[str, str | IfPresent]]:
+def parse_columns(texts: Sequence[str]) -> dict[Side, dict[str, str | IfPresent]]:
     """The names of columns by role, from texts such as `doc=docno` and `truth.doc=docno`.
 
     >>> parse_columns(["truth.grade=label", "doc=docno"])
     {'truth': {'grade': 'label', 'doc': IfPresent(name='docno')}, 'run': {'doc': IfPresent(name='docno')}}
     """
-    found: dict[Side, dict[str, str | IfPresent]] = {}
-    for text in given:
+    columns: dict[Side, dict[str, str | IfPresent]] = {}
+    for text in texts:
         what, equals, name = (part.strip() for part in text.partition("="))
-        side, dot, role = what.rpartition(".")
+        prefix, dot, role = what.rpartition(".")
         if not (what and equals and name):
             hint = "Write --column doc=docno, or --column run.doc=docno for the runs only."
             raise KaratError(f"--column {shown(text)} is not of the form ROLE=NAME", hint=hint)
-        sides = [each for each in (_sides(side, f"--column {text}") if dot else _PAIRS) if role in _ROLES[each]]
-        if not sides:
-            known = _ROLES[side] if side in _ROLES else dict.fromkeys(role for of in _PAIRS for role in _ROLES[of])
-            hint = f"{did_you_mean(role, known)} Columns are {enumeration(list(known), 'or')}.".strip()
-            raise KaratError(f"{shown(role)} is not a column of the {side or 'ground truth or of runs'}", hint=hint)
-        for each in sides:
+        sides = [_side(prefix, f"--column {text}")] if dot else _PAIRS
+        known = list(dict.fromkeys(each for side in sides for each in _ROLES[side]))
+        if role not in known:
+            hint = f"{did_you_mean(role, known)} Columns are {enumeration(known, 'or')}.".strip()
+            raise KaratError(f"{shown(role)} is not a column of the {prefix or 'ground truth or of runs'}", hint=hint)
+        for side in (side for side in sides if role in _ROLES[side]):
             column = name if dot else IfPresent(name)
-            if found.setdefault(each, {}).setdefault(role, column) not in (name, IfPresent(name)):
+            if columns.setdefault(side, {}).setdefault(role, column) not in (name, IfPresent(name)):
                 raise KaratError(f"--column {what} is given twice", hint="Keep one of them.")
-    return found
+    return columns
 
 
-def parse_fields(given: Sequence[str]) -> dict[str, str]:
+def parse_fields(texts: Sequence[str]) -> dict[str, str]:
     """The names of fields in results files, from texts such as `retrieved=source_nodes`.
 
     >>> parse_fields(["query=id", "retrieved=response.source_nodes"])
     {'query': 'id', 'retrieved': 'response.source_nodes'}
     """
     names: dict[str, str] = {}
-    for text in given:
+    for text in texts:
         role, equals, name = (part.strip() for part in text.partition("="))
         if not (role and equals and name) or names.get(role, name) != name:
             problem = "is given twice" if role in names else "is not of the form NAME=FIELD"
@@ -242,9 +243,9 @@ def parse_fields(given: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _sides(side: str, place: Place | str) -> list[Side]:
+def _side(name: str, place: str) -> Side:
     known: tuple[Side, ...] = get_args(Side)
-    found = next((each for each in known if each == side), None)
-    if found is None:
-        raise KaratError(f"{shown(side)} is not one of {', '.join(known)}", place=place, hint=did_you_mean(side, known))
-    return [found]
+    for side in known:
+        if side == name:
+            return side
+    raise KaratError(f"{shown(name)} is not one of {', '.join(known)}", place=place, hint=did_you_mean(name, known))

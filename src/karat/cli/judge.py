@@ -73,7 +73,10 @@ def _judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
     required=True,
 )
 @opt.file_argument(
-    "runs", "MORE...", "Results of more systems. With --task relevance: runs, whose documents are judged.", several=True
+    "runs",
+    "MORE...",
+    "Results of more systems. With --task relevance: runs, whose documents are judged.",
+    repeatable=True,
 )
 @opt.file_option(
     "-o",
@@ -98,7 +101,7 @@ def command(
     runs: tuple[str, ...],
     file: str | None,
     estimate: bool,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Have answers, or unjudged documents, judged by a language model.
 
@@ -110,19 +113,19 @@ def command(
     from karat.grounding.judges.estimates import estimate as estimated
     from karat.grounding.judges.judging import carry_out_assignment
 
-    for name in _ABOUT_DOCUMENTS if given["task"] != RELEVANCE else ():
+    for name in _ABOUT_DOCUMENTS if values["task"] != RELEVANCE else ():
         if opt.is_given(context, name):
             what: Message = [Parameter(name), " needs ", Parameter("task", RELEVANCE)]
             raise KaratError(what, hint="Leave it out.")
-    is_asked = not given["replay"] and not estimate
-    if not (given["model"] or "").strip() and (is_asked or given["model"] is not None):
+    is_asked = not values["replay"] and not estimate
+    if not (values["model"] or "").strip() and (is_asked or values["model"] is not None):
         hint = "Use --model NAME, with --base-url URL if it is not OpenAI's; --replay to ask nothing; or --estimate."
         raise KaratError("no model is given", hint=hint)
     if file is None and not estimate:
         raise KaratError("-o is missing", hint="Name the verdict file that labels are added to: -o verdicts.jsonl")
-    files, inputs = [truth, *runs], parse_inputs(given["formats"], given["columns"], given["split"])
-    options = _options(given, inputs)
-    settings = _settings(given) if options.task == RELEVANCE else None
+    files, inputs = [truth, *runs], parse_inputs(values)
+    options = _options(values, inputs)
+    settings = _settings(values) if options.task == RELEVANCE else None
     assignment = _assignment(files, options, inputs, settings)
     if estimate:
         print_table(estimated(assignment, options, file).table())
@@ -133,29 +136,29 @@ def command(
     print_text(f"{printable(judging.path)}: {judging}\n")
 
 
-def _options(given: Mapping[str, Any], inputs: Inputs) -> JudgeOptions:
+def _options(values: Mapping[str, Any], inputs: Inputs) -> JudgeOptions:
     """The options of the judge; those that many commands have are read as they do."""
     from karat.cli.inputs import check_texts, parse_fields
 
     texts: Any = {}
     for name in ("queries", "corpus"):
-        texts[name] = inputs.texts(name, given[name]) or None
+        texts[name] = inputs.texts(name, values[name]) or None
         check_texts(texts[name] or (), name)
-    is_about_answers = given["task"] != RELEVANCE
+    is_about_answers = values["task"] != RELEVANCE
     if is_about_answers and (sides := inputs.columns.keys() & {"truth", "run"}):
         what = f"--column names a column of {' and '.join(sorted(sides, reverse=True))}, and these are results"
         raise KaratError(what, hint="Use --field, or queries.text= and corpus.text= for texts.")
     form = inputs.formats.get("truth") if is_about_answers else None
-    others = {name: given[name] for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS}
-    return JudgeOptions(**others, **texts, fields=parse_fields(given["fields"]) or None, format=form)
+    others = {name: values[name] for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS}
+    return JudgeOptions(**others, **texts, fields=parse_fields(values["fields"]) or None, format=form)
 
 
-def _settings(given: Mapping[str, Any]) -> Settings:
+def _settings(values: Mapping[str, Any]) -> Settings:
     """How the runs are evaluated whose documents are judged."""
     from karat.cli.settings import Settings
 
-    options = {name: given.get(name, option.default) for name, option in EVALUATION_OPTIONS.items()}
-    return Settings((f"Judged@{given['depth']}",), options)
+    options = {name: values.get(name, option.default) for name, option in EVALUATION_OPTIONS.items()}
+    return Settings((f"Judged@{values['depth']}",), options)
 
 
 def _assignment(files: Sequence[str], options: JudgeOptions, inputs: Inputs, settings: Settings | None) -> Assignment:

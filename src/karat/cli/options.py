@@ -34,7 +34,7 @@ def option(*names: str, group: str, help: str, **attributes: Any) -> Callable[[F
 
 
 def file_argument(
-    name: str, metavar: str, description: str, *, several: bool = False, required: bool = False
+    name: str, metavar: str, description: str, *, repeatable: bool = False, required: bool = False
 ) -> Callable[[Function], Function]:
     """A positional argument that takes a file to read, or several of them."""
     return click.argument(
@@ -43,7 +43,7 @@ def file_argument(
         type=FileToRead(),
         metavar=metavar,
         description=description,
-        nargs=-1 if several else 1,
+        nargs=-1 if repeatable else 1,
         required=required,
     )
 
@@ -88,8 +88,8 @@ def in_order(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
     """Several options, in this order."""
 
     def decorate(function: Function) -> Function:
-        for each in reversed(options):
-            function = each(function)
+        for decorator in reversed(options):
+            function = decorator(function)
         return function
 
     return decorate
@@ -166,7 +166,7 @@ systems = file_argument(
     "runs",
     "RUN...",
     "The systems: runs, results, or saved scores, of one or several systems; runs.json:bm25 is one of several.",
-    several=True,
+    repeatable=True,
 )
 
 

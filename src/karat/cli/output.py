@@ -1,14 +1,18 @@
-"""Where and how a command prints a result: tables for people, other formats for programs, to a file or not."""
+"""What a command writes: its result as tables for people or as data for programs, and its plot and report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from karat.cli.files import split_system
 from karat.cli.terminal import print_data, print_error, print_table, print_text
-from karat.errors import KaratError, printable, require, shown
+from karat.errors import KaratError, printable, require, shown, size_text
 from karat.options import Names, PlotKind
 from karat.output.files import write_text
 from karat.output.printable import BySystem, Printable, rendered
@@ -16,6 +20,13 @@ from karat.output.tables import DIGITS
 from karat.scores import Scores
 from karat.scores.columns import with_names
 from karat.scores.summary import ShownScores, check_digits
+
+if TYPE_CHECKING:
+    from karat.cli.inputs import Inputs
+    from karat.cli.settings import Settings
+    from karat.cli.systems import SystemFiles
+    from karat.comparison import Comparison
+    from karat.report.subject import Reported
 
 _FORMAT_OF_SUFFIX = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -53,17 +64,14 @@ class Output:
     """of the report"""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], *, is_scores: bool = True) -> Output:
+    def of(cls, values: Mapping[str, Any], *, is_scores: bool = True) -> Output:
         """What the options of a command ask for; what cannot be written is an error before any work is done."""
         alike = ("file", "per_query", "explain", "digits", "names", "safe_csv", "plot", "plot_kind", "report", "title")
-        chosen = {name: given[name] for name in alike if name in given}
-        level = 0.95 if given.get("ci") else None
-        output = cls(given.get("format"), level=level, is_scores=is_scores, **chosen)
+        chosen = {name: values[name] for name in alike if name in values}
+        level = 0.95 if values.get("ci") else None
+        output = cls(values.get("format"), level=level, is_scores=is_scores, **chosen)
         _check(output)
-        if output.plot is not None or output.plot_kind is not None:
-            from karat.cli.report import check_plot
-
-            check_plot(output, given)
+        _check_plot(output, has_groups=values.get("by") is not None)
         return output
 
     @property
@@ -92,6 +100,72 @@ class Output:
         if self.format in _WITHOUT_NOTES:
             print_error("".join(f"{printable(line)}\n" for line in result.remarks()))
 
+    def check_report(self) -> None:
+        """Raise what prevents the report, if there is to be one, before any work is done."""
+        if self.report is not None:
+            from karat.report import check_report
+
+            check_report(self.report)
+
+    def save_report(self, reported: Reported, files: SystemFiles, also_read: Sequence[str] = ()) -> None:
+        """Write the report of the systems in some files, if there is to be one, and say where it is."""
+        if self.report is None:
+            return
+        from karat.analysis.query_groups import named_groups
+        from karat.report import Provenance, write_report
+
+        inputs = files.inputs
+        read = [split_system(path)[0] for path in (*files.opened, *also_read)]
+        read += [texts.file.name for texts in (*inputs.queries, *inputs.corpus)]
+        write_report(
+            reported,
+            self.report,
+            queries=list(inputs.queries) or None,
+            corpus=list(inputs.corpus) or None,
+            by=named_groups(files.settings.by),
+            title=self.title,
+            provenance=Provenance(shlex.join(["karat", *sys.argv[1:]]), (*read, *inputs.verdicts)),
+        )
+        print_error(f"report: {printable(self.report)} ({size_text(os.path.getsize(self.report))})\n")
+
+    @property
+    def needs_run_data(self) -> bool:
+        """Whether the report or the plot shows more than scores."""
+        if self.report is not None or self.plot is None or self.plot_kind is None:
+            return self.report is not None
+        from karat.report.plots.kinds import KINDS
+
+        return KINDS[self.plot_kind].needs == "run data"
+
+    def save_plot(
+        self,
+        default: PlotKind,
+        systems: Mapping[str, Scores],
+        inputs: Inputs,
+        settings: Settings,
+        comparison: Comparison | None = None,
+    ) -> None:
+        """Write the plot, if there is to be one: of groups of queries if there are some and no other kind is given."""
+        if self.plot is None:
+            return
+        from karat.report.plots.kinds import MAX_PAIRS, Subject, draw, pairs_of
+        from karat.report.plots.pictures import write_plot
+
+        by, groups = settings.by, dict[str, object]()
+        kind = self.plot_kind or ("slices" if by is not None else default)
+        if by is not None:
+            queries = {query for scores in systems.values() for query in scores.queries}
+            groups = {"by": by, "queries": inputs.query_texts(by, queries)}
+        pairs = pairs_of(systems, None, None) if comparison is None else comparison.pairs()
+        if self.plot_kind is None and kind == "differences" and len(pairs) > MAX_PAIRS:
+            kind = "intervals"
+        level = 0.95 if comparison is None else comparison.method.level
+        chart = draw(kind, Subject(systems, None, pairs, comparison, groups, level, self.names))
+        write_plot(chart, self.plot)
+        if comparison is None:  # a comparison has notes itself
+            for pair, note in chart.panel_notes.items():
+                print_error(printable(f"note: {self.plot}: {pair}, {note}.") + "\n")
+
 
 def _check(output: Output) -> None:
     """Reject what cannot be written."""
@@ -116,6 +190,20 @@ def _check(output: Output) -> None:
         raise KaratError(f"the format of {suffix} files is not known", place=file, hint=hint)
     if form == "parquet":
         require(output.is_scores, "a Parquet file can contain only scores", "Use .csv, .json or .md.", place=file)
+
+
+def _check_plot(output: Output, has_groups: bool) -> None:
+    """Reject a plot that cannot be written."""
+    file, kind = output.plot, output.plot_kind
+    if file is None:
+        require(kind is None, "--plot-kind is only used with --plot", "Add --plot FILE, or leave --plot-kind out.")
+        return
+    from karat.report.plots.pictures import check_installed, check_suffix
+
+    check_suffix(file)
+    check_installed()
+    hint = "Add --by, such as --by queries.csv:language."
+    require(kind != "slices" or has_groups, "--plot-kind slices needs groups of queries", hint)
 
 
 def check_sort(sort: str | None, systems: Mapping[str, Scores]) -> None:

@@ -1,17 +1,20 @@
-"""click with help for arguments, descriptions that are not cut, and usage errors of one line."""
+"""click with help for arguments, descriptions that are not cut, and errors of one line that name options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 import click
 
-from karat.cli.spelling import naming_options
 from karat.cli.terminal import print_text
-from karat.errors import KaratError, did_you_mean
+from karat.errors import KaratError, Parameter, did_you_mean
+from karat.errors.arguments import is_list_like
 
 EVALUATED = "What is evaluated"
 MEASURES = "Measures"
@@ -20,6 +23,17 @@ OUTPUT = "Output"
 READING = "Reading files"
 GROUPS = (EVALUATED, MEASURES, STATISTICS, OUTPUT, READING)
 """the headings of options in the help of a command, in this order"""
+
+# Parameters whose option has another name, and what the value of the option begins with.
+_OPTIONS = {
+    "truth_format": ("formats", "truth="),
+    "run_format": ("formats", "run="),
+    "input_format": ("formats", ""),
+    "truth_columns": ("columns", "truth."),
+    "run_columns": ("columns", "run."),
+    "kind": ("as", ""),
+}
+_WIDTH = 60  # characters of a value in a message
 
 
 class Argument(click.Argument):
@@ -140,6 +154,46 @@ class Group(WithHelp, click.Group):
 def _imported(name: str) -> click.Command:
     command: click.Command = import_module(f"karat.cli.{name}").command
     return command
+
+
+@contextmanager
+def naming_options(context: click.Context) -> Iterator[None]:
+    """Let errors name options of a command, unless they spell parameters in a way of their own, as keys of a file."""
+    try:
+        yield
+    except KaratError as error:
+        if error.spelling is str:
+            error.spelling = partial(spelled, context.command)
+        raise
+
+
+def spelled(command: click.Command, parameter: Parameter) -> str:
+    """A parameter as it is written on the command line; as in Python if the command does not have it."""
+    name, prefix = _OPTIONS.get(parameter.name, (parameter.option or parameter.name, ""))
+    declared = next((each for each in command.params if each.name == name), None)
+    if declared is None:
+        return str(parameter)
+    values = _value_texts(parameter.value) if parameter.has_value else []
+    if isinstance(declared, click.Argument):
+        return " ".join([str(declared.metavar), *map(shlex.quote, values)])
+    option = max(declared.opts, key=len)
+    if isinstance(declared, click.Option) and declared.is_flag:
+        return option if parameter.value else max(declared.secondary_opts, key=len, default=option)
+    return " ".join(f"{option} {shlex.quote(prefix + value)}" for value in values) or option
+
+
+def _value_texts(value: object) -> list[str]:
+    """What is written after an option: once, or several times for a list or a mapping."""
+    if isinstance(value, Mapping):
+        return [f"{name}={_value_text(each)}" for name, each in value.items()]
+    values = list(value) if is_list_like(value) else [] if value is None else [value]  # type: ignore[call-overload]
+    return list(map(_value_text, values))
+
+
+def _value_text(value: object) -> str:
+    """A value without the quotation marks of Python, and a whole number without a point."""
+    text = str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 
 def usage_error(error: click.UsageError) -> KaratError:

@@ -42,14 +42,15 @@ class Settings:
     """whether options that change nothing, because all scores are saved, are an error"""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], **others: Any) -> Settings:
+    def of(cls, values: Mapping[str, Any], **others: Any) -> Settings:
         """What the options of a command ask for; a file of groups is read."""
         chosen = {
-            "measures": given.get("measures", ()),
-            "options": {name: given[name] for name in EVALUATION_OPTIONS},
-            "lower_is_better": given.get("lower_is_better", ()),
+            "measures": values.get("measures", ()),
+            "options": {name: values[name] for name in EVALUATION_OPTIONS},
+            "by": read_groups(values.get("by"), has_labels=bool(values.get("verdicts"))),
+            "lower_is_better": values.get("lower_is_better", ()),
         }
-        return cls(**{**chosen, "by": read_groups(given.get("by"), given), **others})
+        return cls(**{**chosen, **others})
 
     def names(self, columns: Collection[str] = ()) -> list[str]:
         """The measures one by one: a text that is a column of saved scores names that column, whatever it contains."""

@@ -55,32 +55,32 @@ engine_options = opt.in_order(
 )
 
 
-def check_engine(given: Mapping[str, Any]) -> None:
+def check_engine(values: Mapping[str, Any]) -> None:
     """Reject options that do not fit the engine."""
-    if given["engine"] == "spark":
+    if values["engine"] == "spark":
         for option in _OF_DOCUMENTS:
-            if given[option] if option != "by" else given[option] == "relevant":
+            if values[option] if option != "by" else values[option] == "relevant":
                 name = {"fields": "--field", "by": "--by relevant"}.get(option, f"--{option}")
                 what = f"{name} needs documents in this process, and on Spark they stay in the executors"
                 raise KaratError(what, hint=_LOCALLY.format(name))
         for option in ("corpus", "verdicts"):
-            require(not given[option], f"--{option} is not supported on Spark", _LOCALLY.format(f"--{option}"))
-        if given["per_query_path"] is not None:
-            _check_stored(given)
+            require(not values[option], f"--{option} is not supported on Spark", _LOCALLY.format(f"--{option}"))
+        if values["per_query_path"] is not None:
+            _check_stored(values)
         return
     for option in _OF_SPARK:
         name = _spelled(option)
-        require(given[option] is None, f"{name} is an option of Spark", f"Add --engine spark, or leave {name} out.")
+        require(values[option] is None, f"{name} is an option of Spark", f"Add --engine spark, or leave {name} out.")
 
 
-def _check_stored(given: Mapping[str, Any]) -> None:
+def _check_stored(values: Mapping[str, Any]) -> None:
     """Reject what needs the scores of every query in this process."""
-    for option in (each for each in _OF_QUERIES if given[each]):
+    for option in (each for each in _OF_QUERIES if values[each]):
         what = f"{_spelled(option)} needs the scores of every query, and with --per-query-path they stay in the folder"
         raise KaratError(what, hint=f"Leave {_spelled(option)} out. `karat compare` and `karat gate` read the folder.")
     what = "with --per-query-path, measures are named as karat names them"
-    require(given["names"] == "canonical", what, "Leave --names out.")
-    require(given["sort"] is None, "--sort orders several runs, and --per-query-path takes one", "Leave --sort out.")
+    require(values["names"] == "canonical", what, "Leave --names out.")
+    require(values["sort"] is None, "--sort orders several runs, and --per-query-path takes one", "Leave --sort out.")
 
 
 def _spelled(option: str) -> str:
@@ -88,17 +88,17 @@ def _spelled(option: str) -> str:
 
 
 def scores_on_spark(
-    paths: Sequence[str], inputs: Inputs, settings: Settings, given: Mapping[str, Any]
+    paths: Sequence[str], inputs: Inputs, settings: Settings, values: Mapping[str, Any]
 ) -> dict[str, Scores]:
     """The scores of each run, which are evaluated one after the other against the ground truth, the first path."""
     from karat.engines import spark
 
-    with _evaluating(paths, inputs, settings, given) as (truth, runs, arguments):
+    with _evaluating(paths, inputs, settings, values) as (truth, runs, arguments):
         return {name: spark.evaluate(truth, run, name=name, **arguments) for name, run in runs.items()}
 
 
 def store_on_spark(
-    paths: Sequence[str], inputs: Inputs, settings: Settings, given: Mapping[str, Any], level: float | None
+    paths: Sequence[str], inputs: Inputs, settings: Settings, values: Mapping[str, Any], level: float | None
 ) -> ShownStoredScores:
     """The scores of one run, whose values per query are written to the folder of `--per-query-path`."""
     from karat.engines import spark
@@ -106,15 +106,15 @@ def store_on_spark(
 
     hint = "Evaluate one run after the other, each with a folder of its own."
     require(len(paths) < 3, "--per-query-path takes one run", hint)
-    with _evaluating(paths, inputs, settings, given) as (truth, runs, arguments):
+    with _evaluating(paths, inputs, settings, values) as (truth, runs, arguments):
         ((name, run),) = runs.items()
-        stored = spark.evaluate(truth, run, name=name, per_query_path=given["per_query_path"], **arguments)
+        stored = spark.evaluate(truth, run, name=name, per_query_path=values["per_query_path"], **arguments)
         return ShownStoredScores(stored, level)
 
 
 @contextmanager
 def _evaluating(
-    paths: Sequence[str], inputs: Inputs, settings: Settings, given: Mapping[str, Any]
+    paths: Sequence[str], inputs: Inputs, settings: Settings, values: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, str], Any]]:
     """The ground truth, the runs by name, and the other arguments of evaluations in a session of Spark."""
     from karat.engines.spark.session import spark_session
@@ -130,8 +130,8 @@ def _evaluating(
     require("-" not in paths, "standard input cannot be read by Spark", "Save it as a file.")
     if inputs.split is not None or is_data_set(truth):
         truth = qrels_of_split(truth, inputs.split)
-    arguments: Any = {**settings.options, "measures": measures, "order": given["order"], "progress": True}
+    arguments: Any = {**settings.options, "measures": measures, "order": values["order"], "progress": True}
     arguments |= {f"{side}_columns": inputs.columns.get(side) for side in ("truth", "run")}
     arguments |= {f"{side}_format": inputs.formats.get(side) for side in ("truth", "run")}
-    with spark_session(master=given["master"]) as session:
+    with spark_session(master=values["master"]) as session:
         yield truth, dict(zip(run_names(runs), runs, strict=True)), {**arguments, "session": session}

@@ -120,33 +120,33 @@ class SystemFiles:
                 systems.append((label, System(label if len(content) == 1 and chosen is None else name, path, scores)))
         times = Counter(system.name for _, system in systems)
         named = [
-            replace(each, name=f"{label}:{each.name}") if times[each.name] > 1 and each.name != label else each
-            for label, each in systems
+            replace(system, name=f"{label}:{system.name}")
+            if times[system.name] > 1 and system.name != label
+            else system
+            for label, system in systems
         ]
-        repeated = {name for name, count in Counter(each.name for each in named).items() if count > 1}
+        times = Counter(system.name for system in named)
         return [
-            replace(each, name=f"{each.name} ({at})") if each.name in repeated else each
-            for at, each in enumerate(named, 1)
+            replace(system, name=f"{system.name} ({at})") if times[system.name] > 1 else system
+            for at, system in enumerate(named, 1)
         ]
 
     @property
     def hint_about_documents(self) -> str:
         """What an error adds if a file that is read as saved scores may contain documents."""
-        return hint_about_documents(
-            finding for each in self.systems if each.saved is not None for finding in each.saved.findings
-        )
+        saved = [system.saved for system in self.systems if system.saved is not None]
+        return hint_about_documents(finding for scores in saved for finding in scores.findings)
 
     def _check_columns(self, paths: Iterable[str]) -> None:
         """Reject the name of a column that no file has."""
-        given = [name for _, name in self.inputs.for_any_file() if not name.isdigit()]
-        if not given:
+        names = [name for name in self.inputs.for_any_file() if not name.isdigit()]
+        if not names:
             return
-        names = {path: sample(self.opened[path]).names for path in paths}
-        for name in given:
-            if not any(name in of_file for of_file in names.values()):
-                listed = dict.fromkeys(each for of_file in names.values() for each in of_file)
-                columns = f"The columns are {', '.join(map(shown, listed))}." if listed else ""
-                hint = f"{did_you_mean(name, listed)} {columns}".strip()
+        existing = dict.fromkeys(column for path in paths for column in sample(self.opened[path]).names)
+        for name in names:
+            if name not in existing:
+                columns = f"The columns are {', '.join(map(shown, existing))}." if existing else ""
+                hint = f"{did_you_mean(name, existing)} {columns}".strip()
                 raise KaratError(f"no file has a column {shown(name)}", place="--column", hint=hint or None)
 
     def _fields_of(self, path: str) -> tuple[dict[str, str], list[Finding]]:
@@ -162,20 +162,19 @@ class SystemFiles:
                 notes.append(Finding("reading", f"{self.opened[path].name}: {absence(name, 'field')}", 0))
         return fields, notes
 
-    def name(self, given: str) -> str:
-        """The name of a system that is given by this name, by its file, or as `FILE:NAME`."""
+    def name(self, text: str) -> str:
+        """The name of the system that is called this, or whose file is, or that is this `FILE:NAME`."""
         names = [system.name for system in self.systems]
-        file, chosen = split_system(given)
-        of_file = [
-            each.name
-            for each in self.systems
-            if given in (each.path, PurePath(each.path).name) or (each.path, each.name) == (file, chosen)
+        in_file = [
+            system.name
+            for system in self.systems
+            if text in (system.path, PurePath(system.path).name) or (system.path, system.name) == split_system(text)
         ]
-        if given not in names and len(of_file) == 1:
-            return of_file[0]
+        if text not in names and len(in_file) == 1:
+            return in_file[0]
         from karat.comparison.alignment import check_system
 
-        return check_system(names, given, "baseline")
+        return check_system(names, text, "baseline")
 
     def require_one_per_file(self) -> None:
         """Reject a file with several systems."""
@@ -198,47 +197,57 @@ class SystemFiles:
     def load(self) -> dict[str, Scores]:
         """The scores of each system, reduced to the measures of the command line if it names any."""
         saved = {each.name: each.saved for each in self.systems if each.saved is not None}
-        inputs, lower = self.inputs, self.settings.lower_is_better
+        lower = self.settings.lower_is_better
         hint = "Of karat's own measures, it is known which values are better."
         require(saved or not lower, "--lower-is-better applies to saved scores", hint)
         saved = with_lower_is_better(saved, lower)
         names, findings = with_static_model(self.settings.names({name for each in saved.values() for name in each}))
         scores = {each.name: _only(saved[each.name], names, each.path) for each in self.systems if each.name in saved}
         new = {system.name: system.path for system in self.systems if system.saved is None}
-        corpus = inputs.corpus_to_match(self.settings.options["match"])
         if self.without_truth:
-            what = "--corpus is for ground truth and runs of ids; results contain their texts"
-            require(not corpus, what, "Leave it out.", place=self.first.name)
-            labels = {**inputs.labels, "unknown": inputs.unknown} if inputs.verdicts else {}
-            for name, path in new.items():
-                fields, notes = self._fields_of(path)
-                evaluated_results = evaluate_results(
-                    self.opened[path],
-                    names or None,
-                    fields=fields,
-                    results_format=inputs.formats.get("truth"),
-                    name=name,
-                    **labels,
-                    **self.options,
-                )
-                scores[name] = replace(evaluated_results, findings=(*notes, *evaluated_results.findings))
-            scores = with_findings(scores, findings)
+            scores = with_findings({**scores, **self._evaluated_results(new, names)}, findings)
         else:
-            what = f"{inputs.field_option} applies to results, one JSON object per line"
-            require(not inputs.fields, what, "Leave it out.", place=self.first.name)
+            what = f"{self.inputs.field_option} applies to results, one JSON object per line"
+            require(not self.inputs.fields, what, "Leave it out.", place=self.first.name)
             if new:
-                with progress_bar("bytes") as progress:
-                    runs = {name: inputs.described(self.opened[path], "run") for name, path in new.items()}
-                    truth = inputs.described(self.first, "truth")
-                    given: Any = {"corpus": corpus or None, "progress": progress, **self.options}
-                    what = "--unknown is about labels of answers, and these are ground truth and runs"
-                    require(inputs.unknown == UNKNOWN_LABELS.default, what, "Leave it out.")
-                    given |= inputs.labels
-                    evaluated = evaluate_runs(truth, runs, names or DEFAULT_MEASURES, **given)
-                scores |= with_findings(evaluated, findings)
+                scores |= with_findings(self._evaluated_runs(new, names), findings)
             else:
                 scores = self._checked_by_truth(scores)
         return {system.name: scores[system.name] for system in self.systems}
+
+    def _evaluated_results(self, paths: Mapping[str, str], measures: Sequence[str]) -> dict[str, Scores]:
+        """The scores of results, by the name of the system."""
+        inputs = self.inputs
+        what = "--corpus is for ground truth and runs of ids; results contain their texts"
+        corpus = inputs.corpus_to_match(self.settings.options["match"])
+        require(not corpus, what, "Leave it out.", place=self.first.name)
+        labels = {**inputs.labels, "unknown": inputs.unknown} if inputs.verdicts else {}
+        evaluated = {}
+        for name, path in paths.items():
+            fields, notes = self._fields_of(path)
+            scores = evaluate_results(
+                self.opened[path],
+                measures or None,
+                fields=fields,
+                results_format=inputs.formats.get("truth"),
+                name=name,
+                **labels,
+                **self.options,
+            )
+            evaluated[name] = replace(scores, findings=(*notes, *scores.findings))
+        return evaluated
+
+    def _evaluated_runs(self, paths: Mapping[str, str], measures: Sequence[str]) -> Mapping[str, Scores]:
+        """The scores of runs, by the name of the system."""
+        inputs = self.inputs
+        what = "--unknown is about labels of answers, and these are ground truth and runs"
+        require(inputs.unknown == UNKNOWN_LABELS.default, what, "Leave it out.")
+        truth = inputs.described(self.first, "truth")
+        runs = {name: inputs.described(self.opened[path], "run") for name, path in paths.items()}
+        options: Any = {**self.options, **inputs.labels}
+        options["corpus"] = inputs.corpus_to_match(self.settings.options["match"]) or None
+        with progress_bar("bytes") as progress:
+            return evaluate_runs(truth, runs, measures or DEFAULT_MEASURES, progress=progress, **options)
 
     def _checked_by_truth(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """Saved scores, after checking that the ground truth, though not needed, is the one they were made with."""
@@ -246,9 +255,9 @@ class SystemFiles:
 
         digests = read_truth(self.inputs.described(self.first, "truth")).digests
         checked: dict[str, Scores] = {}
-        for name, each in scores.items():
-            notes = check_given_truth(name, each, digests, self.first.name, self.inputs.force)
-            checked |= with_findings({name: each}, [Finding("other-truth", note, 0) for note in notes])
+        for name, saved in scores.items():
+            notes = check_given_truth(name, saved, digests, self.first.name, self.inputs.force)
+            checked |= with_findings({name: saved}, [Finding("other-truth", note, 0) for note in notes])
         return checked
 
     def _reject_unused_options(self) -> None:

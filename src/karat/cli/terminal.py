@@ -1,4 +1,7 @@
-"""Standard output: colour and folding on a terminal, plain text in a pipe, and a quiet exit if the pipe is closed."""
+"""Standard output: colour and folding on a terminal, plain text in a pipe, and a quiet exit if the pipe is closed.
+
+Where the encoding of an output lacks a character, such as ASCII or cp1252, a plain one takes its place.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import io
 import os
 import stat
 import sys
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
 from karat.errors import UNPRINTABLE, KaratError, for_log
-from karat.output.encoding import with_encoding
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
 _MAX_ROWS = 1000
 _UNFOLDED = 1_000_000
 _JSON = ("json", "jsonl")
+_PLAIN = {
+    "─": "-", "–": "-", "−": "-", "→": "->", "…": "...", "·": "*", "²": "^2", "½": "1/2", "≤": "<=", "≥": ">=",
+    "∞": "inf", "√": "sqrt", "Σ": "sum", "Π": "prod", "∩": "&", "∪": "U", "α": "alpha", "β": "beta", "ε": "epsilon",
+}  # fmt: skip
 
 
 def write_output(text: str) -> None:
@@ -78,7 +86,7 @@ def _write_error(text: str) -> None:
 def _on_terminal(text: str, form: str) -> str:
     """Data in which control characters, except those that separate lines and columns, are shown as escapes of JSON."""
     kept = "\n\t" if form == "tsv" else "\n"
-    return UNPRINTABLE.sub(lambda found: found[0] if found[0] in kept else f"\\u{ord(found[0]):04x}", text)
+    return UNPRINTABLE.sub(lambda match: match[0] if match[0] in kept else f"\\u{ord(match[0]):04x}", text)
 
 
 def _in_log(text: str, stream: TextIO) -> str:
@@ -94,14 +102,14 @@ def print_table(table: Table) -> None:
     """Print a table. If the terminal is too narrow: its narrower form, or groups of columns below each other."""
     console = None if len(table.rows) > _MAX_ROWS else colour_console()
     if console is None:
-        print_text(table.with_encoding(sys.stdout.encoding).text())
+        print_text(table_with_encoding(table, sys.stdout.encoding).text())
         return
     if sys.stdout.isatty():
         table = table.fitted(console.width)
     has_narrower = table.narrower is not None
     if table.narrower is not None and not table.fits(console):
         table = table.narrower
-    table = table.with_encoding(sys.stdout.encoding)
+    table = table_with_encoding(table, sys.stdout.encoding)
     with console.capture() as page:
         console.print(table.rich() if has_narrower or table.fits(console) else table.stacked(console))
     print_text(page.get())
@@ -132,3 +140,44 @@ def colour_console() -> Console | None:
 def _discard(stream: TextIO) -> None:
     """Send what is still buffered to the null device; otherwise Python reports an error about it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def table_with_encoding(table: Table, encoding: str) -> Table:
+    """The same table with plain characters in place of those that an encoding lacks."""
+
+    def plain(texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(with_encoding(text, encoding) for text in texts)
+
+    rows = tuple(tuple(replace(cell, text=with_encoding(cell.text, encoding)) for cell in row) for row in table.rows)
+    return replace(
+        table,
+        title=with_encoding(table.title, encoding),
+        header=plain(table.header),
+        rows=rows,
+        notes=plain(table.notes),
+        sentences=plain(table.sentences),
+    )
+
+
+def with_encoding(text: str, encoding: str) -> str:
+    r"""A text in which typographic characters that an encoding lacks are replaced by plain ones.
+
+    Other characters stay: the stream shows them as escapes.
+
+    >>> with_encoding("a → b … 日", "ascii"), with_encoding("a → b … 日", "cp1252")
+    ('a -> b ... 日', 'a -> b … 日')
+    """
+    return text if text.isascii() else text.translate(_replacements(encoding))
+
+
+@cache
+def _replacements(encoding: str) -> dict[int, str]:
+    return {ord(character): plain for character, plain in _PLAIN.items() if not _can_encode(character, encoding)}
+
+
+def _can_encode(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -46,7 +46,7 @@ def command(context: click.Context) -> None:
 
 
 @command.command(_SUMMARY, cls=Command, example="karat verdicts verdicts.jsonl")
-@opt.file_argument("files", "FILE...", "Verdict files.", several=True, required=True)
+@opt.file_argument("files", "FILE...", "Verdict files.", repeatable=True, required=True)
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.number_shown("disagreements to show; 0 shows all of them")
 @opt.file_option(
@@ -56,7 +56,7 @@ def command(context: click.Context) -> None:
     help="Also write a table with a row per label, and all its fields: .csv or .tsv.",
 )
 @opt.safe_csv
-def summary(files: tuple[str, ...], n: int, export: str | None, **given: Any) -> None:
+def summary(files: tuple[str, ...], n: int, export: str | None, **values: Any) -> None:
     """Count labels by task, system, author, label and state, and show where authors disagree.
 
     `karat verdicts FILE...` is short for `karat verdicts summary FILE...`.
@@ -76,8 +76,8 @@ def summary(files: tuple[str, ...], n: int, export: str | None, **given: Any) ->
     if export and not delimiter:
         raise KaratError("labels are exported as CSV or TSV", place=export, hint="Use .csv or .tsv.")
     # --safe-csv is also for the exported table, whatever the format of the summary.
-    safe = given["safe_csv"]
-    output = replace(Output.of(given | {"safe_csv": safe and not export}, is_scores=False), safe_csv=safe)
+    safe = values["safe_csv"]
+    output = replace(Output.of(values | {"safe_csv": safe and not export}, is_scores=False), safe_csv=safe)
     records = read_verdict_records(files)
     if export and delimiter:
         write_text(delimited(HEADER, label_rows(records), delimiter, safe=safe), export)
@@ -212,7 +212,7 @@ def import_sheet(sheet: str, file: str, by: str) -> None:
 
 
 @command.command("agreement", cls=Command, example="karat verdicts agreement verdicts.jsonl")
-@opt.file_argument("files", "FILE...", "Verdict files.", several=True, required=True)
+@opt.file_argument("files", "FILE...", "Verdict files.", repeatable=True, required=True)
 @opt.file_option(
     "--truth",
     kind=FileToRead(),
@@ -232,7 +232,7 @@ def import_sheet(sheet: str, file: str, by: str) -> None:
 @opt.digits
 @opt.safe_csv
 @opt.input_options
-def agreement(files: tuple[str, ...], truth: str | None, runs: tuple[str, ...], **given: Any) -> None:
+def agreement(files: tuple[str, ...], truth: str | None, runs: tuple[str, ...], **values: Any) -> None:
     """Compare the labels of each model with those of people about the same things.
 
     The authors human and human:NAME are people, and so are the judges of the ground truth. All others are models.
@@ -241,14 +241,14 @@ def agreement(files: tuple[str, ...], truth: str | None, runs: tuple[str, ...], 
     from karat.cli.output import Output
     from karat.evaluation.label_agreement import label_agreement
 
-    output = Output.of(given, is_scores=False)
-    inputs = parse_inputs(given["formats"], given["columns"], given["split"])
+    output = Output.of(values, is_scores=False)
+    inputs = parse_inputs(values)
     output.print(
         label_agreement(
             list(files),
             truth,
             list(runs) or None,
-            given["measures"] or None,
+            values["measures"] or None,
             truth_columns=inputs.columns.get("truth"),
             run_columns=inputs.columns.get("run"),
             truth_format=inputs.formats.get("truth"),

@@ -91,8 +91,8 @@ def remove_drafts() -> None:
 
 def _descriptor(path: str | os.PathLike[str]) -> int | None:
     """The number of the open file that a path such as /dev/stdout names; None for other paths."""
-    found = _DESCRIPTOR.fullmatch(os.fspath(path))
-    return None if found is None else int(found[1] or found[2] or ("stdout", "stderr").index(found[0][5:]) + 1)
+    match = _DESCRIPTOR.fullmatch(os.fspath(path))
+    return None if match is None else int(match[1] or match[2] or ("stdout", "stderr").index(match[0][5:]) + 1)
 
 
 @contextmanager

@@ -104,10 +104,10 @@ class BySystem(Printable):
     results: Mapping[str, Printable]
 
     def tables(self, digits: int = DIGITS) -> list[Table]:
-        found = {name: result.tables(digits) for name, result in self.results.items()}
-        if len(found) == 1:
-            return next(iter(found.values()))
-        return [table for name, (first, *others) in found.items() for table in (replace(first, title=name), *others)]
+        by_name = {name: result.tables(digits) for name, result in self.results.items()}
+        if len(by_name) == 1:
+            return next(iter(by_name.values()))
+        return [table for name, (first, *others) in by_name.items() for table in (replace(first, title=name), *others)]
 
     def to_dict(self) -> dict[str, Any]:
         """`{"runs": {name: ...}}`, or the document of the only system."""
@@ -116,9 +116,8 @@ class BySystem(Printable):
 
     def records(self) -> list[Mapping[str, object]]:
         """The records of all systems; each names its system if there are several."""
-        several = len(self.results) > 1
-        of_systems = ((name, record) for name, result in self.results.items() for record in result.records())
-        return [{"run": name, **record} if several else record for name, record in of_systems]
+        named = ((name, record) for name, result in self.results.items() for record in result.records())
+        return [{"run": name, **record} if len(self.results) > 1 else record for name, record in named]
 
 
 def rendered(result: Printable, form: str, digits: int = DIGITS, *, safe: bool = False) -> str:

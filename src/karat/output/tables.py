@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from karat.errors import printable
-from karat.output.encoding import with_encoding
 from karat.output.widths import shared_widths, shorten, width_of
 
 if TYPE_CHECKING:
@@ -87,17 +86,6 @@ class Table:
         """The different marks that have a symbol."""
         marks = (cell.mark for row in self.rows for cell in row)
         return list(dict.fromkeys(mark for mark in marks if mark is not None and mark.symbol))
-
-    def with_encoding(self, encoding: str) -> Table:
-        """The same table with plain characters in place of those that an encoding lacks."""
-
-        def plain(texts: Iterable[str]) -> tuple[str, ...]:
-            return tuple(with_encoding(text, encoding) for text in texts)
-
-        rows = tuple(tuple(replace(cell, text=with_encoding(cell.text, encoding)) for cell in row) for row in self.rows)
-        (title,) = plain([self.title])
-        notes, sentences = plain(self.notes), plain(self.sentences)
-        return replace(self, title=title, header=plain(self.header), rows=rows, notes=notes, sentences=sentences)
 
     def text(self) -> str:
         """Plain text, without folding and colour; symbols mark the cells that stand out."""
