@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from karat.errors import first_few, plural, require, shown
+from karat.errors import KaratError, Parameter, Place, did_you_mean, enumeration, first_few, plural, require, shown
 from karat.errors.arguments import check_mapping, check_path, check_text
 from karat.output.files import check_writable
 from karat.reading.bytes.input_file import InputFile, Progress, is_file
-from karat.reading.bytes.names import check_format
-from karat.reading.contents.contents import Kind
+from karat.reading.bytes.json_decoding import decode_json
+from karat.reading.bytes.names import Format, check_format
+from karat.reading.contents.contents import Kind, kind_of_columns, kind_of_file
 from karat.reading.contents.formats import detect
-from karat.reading.conversion.kinds import check_kind, check_suffix, kind_of_file, kind_of_object, kind_of_roles
 from karat.reading.conversion.targets import Target, target_of
 from karat.reading.pairs.data_sets import is_data_set, named_data_set, qrels_of_split
 from karat.reading.pairs.files import Reading
@@ -22,6 +22,9 @@ from karat.reading.pairs.numeric_ids import notes_on_reading
 
 __all__ = ["Conversion", "Converted", "convert", "target_of"]
 
+_KINDS: tuple[Kind, ...] = ("run", "truth", "results")
+
+_BY_SUFFIX: dict[str, Kind] = {".qrels": "truth", ".qrel": "truth", ".run": "run"}
 _RANKS = "the run has ranks and no scores; scores that end with 1 keep the order of each query"
 
 
@@ -94,7 +97,7 @@ class Conversion:
         is_word = check_text("tag", self.tag).split() == [self.tag]
         require(is_word, f"the tag {shown(self.tag)} is not one word", "Blanks separate the columns of a TREC file.")
         if self.kind is not None:
-            check_kind(self.kind)
+            _check_kind(self.kind)
 
     def apply(self, source: Any, target: Target, progress: Progress | None = None) -> Converted:
         """Convert a source."""
@@ -105,11 +108,11 @@ class Conversion:
             source = InputFile.of(source)
             _check_is_not_output(source, target)
             form = check_format(self.input_format, "input_format") if self.input_format else detect(source)
-            kind = kind or kind_of_roles(self.columns or {}) or kind_of_file(source, form, target.suffix)
+            kind = kind or _kind_of_roles(self.columns or {}) or _kind_of_file(source, form, target.suffix)
         name = source.name if isinstance(source, InputFile) else None
-        kind = check_kind(kind or kind_of_object(source, target.suffix), name)
+        kind = _check_kind(kind or _kind_of_object(source, target.suffix), name)
         if not target.is_format_given:
-            check_suffix(kind, target.path, target.suffix)
+            _check_suffix(kind, target.path, target.suffix)
         if kind in ("run", "truth"):
             return self._write_pairs(source, kind, target, progress)
         from karat.reading.conversion.results import write_results
@@ -119,8 +122,7 @@ class Conversion:
         return Converted(kind, target.path, rows, None, _size_of(target))
 
     def _write_pairs(self, source: Any, kind: Kind, target: Target, progress: Progress | None) -> Converted:
-        from karat.reading.conversion.pair_files import write_pairs
-        from karat.reading.conversion.pairs import read_pairs
+        from karat.reading.conversion.pairs import read_pairs, write_pairs
 
         reading = Reading("score" if kind == "run" else "grade", self.columns, self.input_format)
         pairs = read_pairs(source, reading, progress)
@@ -162,3 +164,58 @@ def _size(size: int) -> str:
 
 
 _UNITS = {1: "kB", 2: "MB", 3: "GB"}
+
+
+# What is converted: what the caller says, what the source contains, or what the name of the output says. If that is not
+# clear, an error asks for it: a wrong guess would be written to a file.
+
+
+def _check_kind(name: object, place: str | None = None) -> Kind:
+    """A kind by its name."""
+    if name in ("answers", "texts"):
+        raise KaratError(f"{name} are not converted", place=place, hint="Runs, ground truth and results are.")
+    if name not in _KINDS:
+        hint = f"{did_you_mean(name, _KINDS)} It is one of {enumeration(_KINDS, 'and')}.".strip()
+        raise KaratError(f"{shown(name)} is not a kind of content", hint=hint)
+    return name
+
+
+def _kind_of_file(file: InputFile, form: Format, suffix: str) -> Kind:
+    """What a file of this format contains. If its content leaves that open, the suffix of the output may say it."""
+    kind = kind_of_file(file, form) or _BY_SUFFIX.get(suffix)
+    if kind is None:
+        if form == "json":
+            decode_json(file.read_all(), file.name, "Is the file complete?")  # invalid JSON is the better error
+        raise _unknown_kind(file.name)
+    return kind
+
+
+def _check_suffix(kind: Kind, path: str, suffix: str) -> None:
+    """Refuse to write a run to a file that is named as ground truth, and the other way round."""
+    named = _BY_SUFFIX.get(suffix, kind)
+    if named != kind:
+        nouns = {"run": "a run", "truth": "ground truth"}
+        what = f"the file is named as {nouns[named]}, but this is {nouns.get(kind, kind)}"
+        raise KaratError(
+            what, place=path, hint=["Use the suffix .trec, or choose a format with ", Parameter("output_format"), "."]
+        )
+
+
+def _kind_of_object(source: object, suffix: str) -> Kind:
+    """What a Python object contains: a data frame is told by its columns; for others, the output may say it."""
+    columns = getattr(source, "columns", ()) if hasattr(source, "__arrow_c_stream__") else ()
+    kind = kind_of_columns(name for name in columns if isinstance(name, str)) or _BY_SUFFIX.get(suffix)
+    if kind is None:
+        raise _unknown_kind("the source")
+    return kind
+
+
+def _kind_of_roles(columns: Mapping[str, str]) -> Kind | None:
+    """What a table contains if columns with these roles are named: grades are those of ground truth."""
+    roles = set(columns)
+    return "truth" if "grade" in roles else "run" if roles & {"score", "rank"} else None
+
+
+def _unknown_kind(place: Place | str) -> KaratError:
+    what = "cannot tell whether this is a run, ground truth or results"
+    return KaratError(what, place=place, hint=["Say what it is, for example ", Parameter("kind", "run"), "."])

@@ -30,24 +30,24 @@ _OTHER_FORMATS = "Write CSV, JSON or Parquet instead."
 def trec_run(rows: ScoredRows, tag: str, *, by_rank: bool) -> bytes:
     """Lines of a TREC run. The rank is the position by descending score, with ties in the order of the rows."""
     _check_trec_ids(rows)
-    scores = number_texts(_scores_from_ranks(rows) if by_rank else rows.scores)
+    scores = _number_texts(_scores_from_ranks(rows) if by_rank else rows.scores)
     positions = _texts_of(_positions(rows))
-    return _lines(query_column(rows), " Q0 ", _wide(rows.docs), " ", positions, " ", scores, f" {tag}\n")
+    return _lines(_query_column(rows), " Q0 ", _wide(rows.docs), " ", positions, " ", scores, f" {tag}\n")
 
 
 def trec_qrels(rows: ScoredRows) -> bytes:
     """Lines of TREC qrels."""
     _check_trec_ids(rows)
-    return _lines(query_column(rows), " 0 ", _wide(rows.docs), " ", number_texts(rows.scores), "\n")
+    return _lines(_query_column(rows), " 0 ", _wide(rows.docs), " ", _number_texts(rows.scores), "\n")
 
 
 def delimited_lines(rows: ScoredRows, delimiter: str, *, by_rank: bool) -> bytes:
     """Lines of CSV or TSV: query, document, and score, grade or rank. Ids are quoted if needed."""
-    check_ids(rows, b"\0", "CSV and TSV")
+    _check_ids(rows, b"\0", "CSV and TSV")
     _check_apostrophes(rows)
     query = _quoted(text_column(rows.queries), delimiter)
     query = query.take(_query_numbers(rows))
-    numbers = _texts_of(ranks(rows)) if by_rank else number_texts(rows.scores)
+    numbers = _texts_of(ranks(rows)) if by_rank else _number_texts(rows.scores)
     return _lines(query, delimiter, _quoted(_wide(rows.docs), delimiter), delimiter, numbers, "\n")
 
 
@@ -71,17 +71,17 @@ def ranks(rows: ScoredRows) -> Ints:
     return whole
 
 
-def number_texts(numbers: Floats) -> Column:
+def _number_texts(numbers: Floats) -> Column:
     """Each number in the fewest digits from which it is read back exactly."""
     return _texts_of(np.ascontiguousarray(numbers, np.float64))
 
 
-def query_column(rows: ScoredRows) -> Column:
+def _query_column(rows: ScoredRows) -> Column:
     """The query of each row."""
     return text_column(rows.queries).take(_query_numbers(rows))
 
 
-def check_ids(rows: ScoredRows, unwanted: bytes, kind: str) -> None:
+def _check_ids(rows: ScoredRows, unwanted: bytes, kind: str) -> None:
     """Reject an id that is empty or contains one of these bytes, which this kind of file cannot contain."""
     for role, column in (("query", text_column(rows.queries)), ("document", rows.docs)):
         if not len(column):
@@ -94,7 +94,7 @@ def check_ids(rows: ScoredRows, unwanted: bytes, kind: str) -> None:
 
 
 def _check_trec_ids(rows: ScoredRows) -> None:
-    check_ids(rows, _NOT_IN_TREC, "a TREC file")
+    _check_ids(rows, _NOT_IN_TREC, "a TREC file")
     for query in rows.queries:
         if query.startswith(("#", _BYTE_ORDER_MARK)):
             what = f"the query id {shown(query)} begins with {shown(query[0])}, which a TREC file cannot contain there"
@@ -104,19 +104,19 @@ def _check_trec_ids(rows: ScoredRows) -> None:
 def _check_apostrophes(rows: ScoredRows) -> None:
     """Reject ids that would be read without their first character, as if `--safe-csv` had written it."""
     for column in (text_column(rows.queries), rows.docs):
-        found = pc.match_substring_regex(column, _GUARDED) if _contains_any(column, b"'") else None
-        if found is not None and pc.any(found).as_py():
-            text = column.filter(found)[0].as_py()
+        guarded = pc.match_substring_regex(column, _GUARDED) if _contains_any(column, b"'") else None
+        if guarded is not None and pc.any(guarded).as_py():
+            text = column.filter(guarded)[0].as_py()
             what = f"the id {shown(text)} begins with an apostrophe before a sign, which CSV and TSV would lose"
             raise KaratError(what, hint="Write JSON or Parquet instead.")
 
 
 def _reject_id(column: Column, unwanted: bytes, role: str, kind: str) -> None:
     for text in column.to_pylist():
-        found = next((character for character in text if character.encode() in unwanted), None)
-        if found is not None:
-            name = {" ": "a blank", "\t": "a tab", "\0": "a NUL character"}.get(found, "a line end")
-            hint = _OTHER_FORMATS if found != "\0" else "Write JSON or Parquet instead."
+        character = next((character for character in text if character.encode() in unwanted), None)
+        if character is not None:
+            name = {" ": "a blank", "\t": "a tab", "\0": "a NUL character"}.get(character, "a line end")
+            hint = _OTHER_FORMATS if character != "\0" else "Write JSON or Parquet instead."
             what = f"the {role} id {shown(text)} contains {name}, which {kind} cannot contain"
             raise KaratError(what, hint=hint)
 
@@ -193,7 +193,7 @@ def _texts_of(numbers: Ints | Floats) -> Column:
 
 def _json_numbers(numbers: Floats) -> Column:
     # Without its decimals, -0.0 would be read as a whole number, which has no sign.
-    texts = number_texts(numbers)
+    texts = _number_texts(numbers)
     return pc.replace_with_mask(texts, pc.equal(texts, _scalar("-0")), _scalar("-0.0"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 
 from karat.errors import KaratError, Message, Parameter, enumeration, require
 from karat.output.files import write_chunks
@@ -36,59 +37,41 @@ def write_to(target: Target, chunks: Iterator[bytes]) -> None:
         target.emit(chunks)
         return
     if target.compression:
-        chunks = in_threads(partial(_COMPRESS[target.compression.lower()], chunk) for chunk in chunks)
+        chunks = in_threads(partial(_compressed, target.compression.lower(), chunk) for chunk in chunks)
     write_chunks(target.path, chunks)
 
 
 def target_of(path: str, output_format: str | None, emit: Callable[[Iterator[bytes]], None] | None = None) -> Target:
     """The target with this path; `output_format` overrides what its name says about the format."""
-    given = None if output_format is None else check_format(output_format, "output_format")
+    chosen = None if output_format is None else check_format(output_format, "output_format")
     if emit is not None:
         require(
-            given, "the format of standard output is not known", ["Choose one with ", Parameter("output_format"), "."]
+            chosen, "the format of standard output is not known", ["Choose one with ", Parameter("output_format"), "."]
         )
-        if is_arrow(given):
-            raise KaratError(f"{given} cannot be written to standard output", hint="Name a file.")
-        return Target(path, given or "csv", emit=emit, is_format_given=True)
+        if is_arrow(chosen):
+            raise KaratError(f"{chosen} cannot be written to standard output", hint="Name a file.")
+        return Target(path, chosen or "csv", emit=emit, is_format_given=True)
     compression = next((path[-len(suffix) :] for suffix in COMPRESSIONS if path.lower().endswith(suffix)), "")
     suffix = suffix_of(path)
-    form = given or format_of_name(path) or ("trec" if suffix == ".txt" else None)
+    form = chosen or format_of_name(path) or ("trec" if suffix == ".txt" else None)
     if form is None:
         what = f"the format of {suffix} files is not known" if suffix else "the format of the output is not known"
         hint: Message = ["Choose one with ", Parameter("output_format"), f": {enumeration(FORMATS, 'or')}."]
         raise KaratError(what, place=path, hint=hint)
     if compression and is_arrow(form):
         raise KaratError(f"{form} files are compressed already", place=path, hint=f"Leave out {compression}.")
-    return Target(path, form, compression, is_format_given=given is not None)
+    return Target(path, form, compression, is_format_given=chosen is not None)
 
 
-# Each chunk is compressed on its own, so that threads can share the work: files in these formats may have many parts.
+def _compressed(suffix: str, data: bytes) -> bytes:
+    """A chunk compressed on its own, so that threads can share the work: files in these formats may have many parts."""
+    if suffix == ".gz":
+        import gzip
 
-
-def _gzip(data: bytes) -> bytes:
-    import gzip
-
-    return gzip.compress(data, 6, mtime=0)  # the same data gives the same file
-
-
-def _bzip2(data: bytes) -> bytes:
-    import bz2
-
-    return bz2.compress(data)
-
-
-def _xz(data: bytes) -> bytes:
-    import lzma
-
-    return lzma.compress(data)
-
-
-def _by_arrow(codec: str, data: bytes) -> bytes:
+        return gzip.compress(data, 6, mtime=0)  # the same data gives the same file
+    if suffix in (".bz2", ".xz"):
+        compressed: bytes = import_module({".bz2": "bz2", ".xz": "lzma"}[suffix]).compress(data)
+        return compressed
     import pyarrow as pa
 
-    return bytes(pa.compress(data, codec))
-
-
-_COMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": _gzip, ".bz2": _bzip2, ".xz": _xz, ".zst": partial(_by_arrow, "zstd"), ".lz4": partial(_by_arrow, "lz4"),
-}  # fmt: skip
+    return bytes(pa.compress(data, {".zst": "zstd", ".lz4": "lz4"}[suffix]))
