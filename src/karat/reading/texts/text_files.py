@@ -53,29 +53,23 @@ class TextColumns(NamedTuple):
 
 
 def text_columns(
-    names: Sequence[str], content: Content, given: Mapping[str, str] | None, place: Place | str, *, has_ids: bool = True
+    names: Sequence[str], content: Content, known: Mapping[str, str] | None, place: Place | str, *, has_ids: bool = True
 ) -> TextColumns:
-    """The columns of a table of queries, or of the documents of a corpus; `given` are names by role.
+    """The columns of a table of queries, or of the documents of a corpus; `known` are names by role.
 
     >>> text_columns(["docno", "body"], "corpus", None, "corpus.csv").choice.note("corpus.csv")
     ("corpus.csv: id is read from the column 'docno' and text from 'body'",)
     """
 
     def hint(missing: Sequence[str]) -> Message:
-        if given is None:  # as in Python, where no names can be given
+        if known is None:  # as in Python, where names cannot be passed
             return "If yours have other names, rename them."
         columns = Parameter("columns", {f"{content}.{role}": "NAME" for role in missing})
         return ["If yours have other names, use ", columns, "."]
 
-    found = choose(
-        names,
-        _ROLES[content][not has_ids :],
-        given,
-        place,
-        has=lambda name: name.partition(".")[0] in names,
-        hint=hint,
-    )
-    return TextColumns(found.columns.get("id", ""), found.columns["text"], found.columns.get("title"), found)
+    roles = _ROLES[content][not has_ids :]
+    choice = choose(names, roles, known, place, has=lambda name: name.partition(".")[0] in names, hint=hint)
+    return TextColumns(choice.columns.get("id", ""), choice.columns["text"], choice.columns.get("title"), choice)
 
 
 @dataclass(frozen=True)
@@ -94,20 +88,20 @@ class TextFile:
     def of(
         cls,
         source: str | InputFile,
-        given: str | None = None,
+        known_format: str | None = None,
         column: str | None = None,
         content: Content = "queries",
     ) -> TextFile:
         """A file, the folder of a BEIR data set, or the name of a data set of ir_datasets.
 
-        `given` is the format, if it is not to be detected, and `column` is a column that is to be read.
+        The format is detected unless it is known, and `column` is a column that is to be read.
         """
         file = InputFile.of(source)
         if named_data_set(file):
             return cls(file, None, content=content)
         if file.path and (in_folder := texts_file(file.path, content)):
             file = InputFile(in_folder)
-        form = detect(file) if given is None else check_format(given)
+        form = detect(file) if known_format is None else check_format(known_format)
         if not is_arrow(form) and not file.first_byte():
             raise KaratError("the file is empty", place=file.name, hint=HINT)
         return cls(file, form, form not in ("csv", "tsv", "trec") or _has_header(file, column))
@@ -142,12 +136,8 @@ class Values:
 def read_values(source: str | InputFile, column: str) -> Values:
     """Read a column of a file of queries, by id."""
     file = TextFile.of(source, column=column)
-    records = file.records(column)
-    first = list(islice(records, _FIRST))
-    names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
-    if not names:
-        raise KaratError("the file contains no records", place=file.file.name, hint=HINT)
-    found = choose(
+    names, records = with_field_names(file.records(column), file.file.name)
+    choice = choose(
         names,
         _ROLES_OF_VALUES,
         {"value": column},
@@ -155,23 +145,40 @@ def read_values(source: str | InputFile, column: str) -> Values:
         has=lambda _: True,  # later records may have it
         hint=lambda _: "Ids are in a column such as query, qid or _id.",
     )
-    notes = found.note(file.file.name) if file.has_header else ()
-    return Values(_values(chain(first, records), found.columns["id"], column, names), (*file.notes, *notes))
+    notes = choice.note(file.file.name) if file.has_header else ()
+    return Values(_values(records, choice.columns["id"], column, names), (*file.notes, *notes))
+
+
+def with_field_names(
+    records: Iterator[tuple[Place, Record]], name: str
+) -> tuple[list[str], Iterator[tuple[Place, Record]]]:
+    """The names of the fields of the first records, which decide what is read; and all records."""
+    first = list(islice(records, _FIRST))
+    names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
+    if not names:
+        raise KaratError("the file contains no records", place=name, hint=HINT)
+    return names, chain(first, records)
+
+
+def without_id(column: str, place: Place | str) -> KaratError:
+    """The error for a row without an id."""
+    return KaratError(f"the id is missing: there is no {shown(column)}", place=place, hint="Each row needs it.")
 
 
 def _values(
     records: Iterator[tuple[Place, Record]], id_name: str, value_name: str, names: list[str]
 ) -> Iterator[tuple[Place, str, Any]]:
     """The id and the value of each record. A value may be missing, but not in all records."""
-    found, first = False, Place("")
+    has_values, first = False, Place("")
     for place, record in records:
         value = field_value(record, value_name)
-        found, first = found or value is not None or value_name in record, first if first.source else place
-        of_record = record.get(id_name)
-        if of_record is None:
-            raise KaratError(f"the id is missing: there is no {shown(id_name)}", place=place, hint="Each row needs it.")
-        yield place, identifier(of_record, place), value
-    if not found:
+        has_values = has_values or value is not None or value_name in record
+        first = first if first.source else place
+        id_ = record.get(id_name)
+        if id_ is None:
+            raise without_id(id_name, place)
+        yield place, identifier(id_, place), value
+    if not has_values:
         raise missing_columns([value_name], names, first)
 
 
@@ -183,12 +190,11 @@ def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[Place, Reco
         return ((Place(name, field=f"[{at}]"), {"_id": str(at), column: each}) for at, each in enumerate(value))
     if not isinstance(value, Mapping):
         raise KaratError(f"{shown(value)} is not a mapping of ids", place=name, hint=HINT)
-    others = [each for each in value if each != column]
-    if column in value and find_column(others, "id"):
+    if column in value and find_column([field for field in value if field != column], "id"):
         return iter([(Place(name), value)])
     return (
-        (Place(name, field=shown(each)), {"_id": each, **(of_id if isinstance(of_id, Mapping) else {column: of_id})})
-        for each, of_id in value.items()
+        (Place(name, field=shown(id_)), {"_id": id_, **(entry if isinstance(entry, Mapping) else {column: entry})})
+        for id_, entry in value.items()
     )
 
 
@@ -215,14 +221,14 @@ def _ids_and_texts(file: InputFile) -> Iterator[tuple[Place, Record]]:
         rows: Iterator[list[str]] = (line.rstrip("\r\n").split("\t") for line in lines_of_table(file))
     else:
         rows = _csv_rows(file, delimiter)
-    name = file.name
     for number, row in enumerate(rows, 1):
-        if len(row) != 2 and any(row):
+        if not any(row):
+            continue
+        if len(row) != 2:
             what = f"the line has {plural(len(row), 'column')} instead of 2: the id and the text"
             hint = "Add a header line that names the columns, such as _id and text, if there are more."
             raise KaratError(what, place=Place(file.name, number), hint=hint)
-        if any(row):
-            yield Place(name, number), {"_id": row[0], "text": row[1]}
+        yield Place(file.name, number), {"_id": row[0], "text": row[1]}
 
 
 def _csv_rows(file: InputFile, delimiter: str) -> Iterator[list[str]]:

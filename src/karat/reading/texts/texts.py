@@ -21,14 +21,13 @@ from karat.reading.contents.contents import check_text_file, reject_lists_and_nu
 from karat.reading.pairs.files import DescribedFile
 from karat.reading.pairs.objects import hugging_face_table, is_hugging_face, is_series
 from karat.reading.records.records import Record, field_value, records_from_list
-from karat.reading.texts.text_files import HINT, Content, TextColumns, TextFile, text_columns
+from karat.reading.texts.text_files import Content, TextColumns, TextFile, text_columns, with_field_names, without_id
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NOUNS: Mapping[Content, str] = {"queries": "query", "corpus": "document"}
 
-_FIRST = 100  # records whose fields decide what is read
 _BATCH_ROWS = 10_000
 _EXAMPLES = 3  # ids of a source in an error
 _SOURCE_HINT = (
@@ -49,7 +48,7 @@ class Text:
 class FoundTexts(Mapping[str, Text]):
     """Texts by id. `missing` are the wanted ids that have none; the notes say so, and what was guessed."""
 
-    found: Mapping[str, Text]
+    by_id: Mapping[str, Text]
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -59,13 +58,13 @@ class FoundTexts(Mapping[str, Text]):
         return self.notes if is_about_them else self.notes[:-1]
 
     def __getitem__(self, wanted: str) -> Text:
-        return self.found[wanted]
+        return self.by_id[wanted]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.found)
+        return iter(self.by_id)
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.by_id)
 
 
 def read_texts(source: Any, wanted: Collection[str], content: Content = "corpus") -> FoundTexts:
@@ -86,12 +85,12 @@ def read_texts(source: Any, wanted: Collection[str], content: Content = "corpus"
     (('d2',), ('the corpus: no text for 1 of 2 documents (d2)',))
     """
     reader = _Reader(frozenset(wanted), content)
-    for each in _several(source):
-        reader.read(each)
+    for part in _parts(source):
+        reader.read(part)
     return reader.result()
 
 
-def _several(source: Any) -> Sequence[Any]:
+def _parts(source: Any) -> Sequence[Any]:
     """The sources in a list of files or of data frames; and any other source alone."""
     is_list = isinstance(source, list | tuple) and bool(source) and not hasattr(source, "_fields")
     return source if is_list and all(map(_is_whole_source, source)) else [source]
@@ -107,7 +106,7 @@ class _Reader:
 
     wanted: frozenset[str]
     content: Content
-    found: dict[str, Text] = field(default_factory=dict)
+    texts: dict[str, Text] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
@@ -123,12 +122,12 @@ class _Reader:
 
     def result(self) -> FoundTexts:
         """What was found in all sources."""
-        missing = tuple(sorted(self.wanted - self.found.keys()))
-        if missing and not self.found and not self.empty:
+        missing = tuple(sorted(self.wanted - self.texts.keys()))
+        if missing and not self.texts and not self.empty:
             raise no_texts(self.name, self.content, missing, len(missing), self.examples)
         if missing:
             self.notes[missing_texts(self.name, self.content, missing, len(missing), len(self.wanted))] = None
-        return FoundTexts(dict(sorted(self.found.items())), missing, tuple(self.notes))
+        return FoundTexts(dict(sorted(self.texts.items())), missing, tuple(self.notes))
 
     def read(self, source: Any) -> None:
         """Read one source."""
@@ -150,9 +149,9 @@ class _Reader:
             what = f"{shown(source)} is not a source of texts"
             raise KaratError(what, place=self.name, hint=f"{list_hint(source)} {_SOURCE_HINT}".strip())
 
-    def _read_file(self, file: InputFile, columns: Mapping[str, str] | None, given: str | None) -> None:
+    def _read_file(self, file: InputFile, columns: Mapping[str, str] | None, known_format: str | None) -> None:
         text_column = (columns or {}).get("text")
-        texts = TextFile.of(file, given, text_column, self.content)
+        texts = TextFile.of(file, known_format, text_column, self.content)
         check_text_file(texts, self.content, columns or {})
         name = texts.file.name
         self.names[name] = None
@@ -160,13 +159,13 @@ class _Reader:
         if is_arrow(form := texts.format):
             from karat.reading.bytes.arrow_file import ArrowFile
 
-            for each in files_of_table(texts.file):
-                parts = ArrowFile(each, form)
-                read = text_columns(parts.schema().names, self.content, columns, each.name)
-                self._read_parts(parts.tables(_BATCH_ROWS, read.names), read, each.name)
+            for part in files_of_table(texts.file):
+                table = ArrowFile(part, form)
+                read = text_columns(table.schema().names, self.content, columns, part.name)
+                self._read_parts(table.tables(_BATCH_ROWS, read.names), read, part.name)
             return
-        given_columns = columns if texts.has_header else None
-        self._read_records(texts.records(text_column or "text"), given_columns, name, texts.has_header)
+        named_columns = columns if texts.has_header else None
+        self._read_records(texts.records(text_column or "text"), named_columns, name, texts.has_header)
 
     def _read_table(self, source: Any) -> None:
         """A data frame, or a stream of Arrow's record batches."""
@@ -202,11 +201,11 @@ class _Reader:
                 self.notes[numeric_ids(name)] = None
             ids = text_ids(column, Place(name, column=read.id), first_row).to_pylist()
             self._remember(ids[:_EXAMPLES])
-            for row, each in enumerate(ids):
-                if each in self.wanted:
+            for row, id_ in enumerate(ids):
+                if id_ in self.wanted:
                     record = {column: part[column][row].as_py() for column in read.names}
                     place = Place(name, row=first_row + row)
-                    self._add(place, each, field_value(record, read.text), _title(record, read))
+                    self._add(place, id_, field_value(record, read.text), _title(record, read))
             first_row += len(part)
 
     def _read_mapping(self, source: Mapping[Any, Any]) -> None:
@@ -215,34 +214,35 @@ class _Reader:
         keys = list(islice(source, _EXAMPLES))
         self._remember([each if isinstance(each, str) else shown(each) for each in keys])
         reject_lists_and_numbers(map(source.get, keys), self.content, name)
-        for each in sorted(self.wanted):
-            key: Any = each
-            if key not in source and each.isdecimal() and str(number := int(each[:30])) == each and number in source:
+        for id_ in sorted(self.wanted):
+            key: Any = id_
+            if key not in source and id_.isdecimal() and str(number := int(id_[:30])) == id_ and number in source:
                 key = number
                 self.notes[numeric_ids(name)] = None
             if key in source:
-                self._add_value(Place(name, field=shown(each)), each, source[key])
+                self._add_value(Place(name, field=shown(id_)), id_, source[key])
 
     def _read_entries(self, source: Iterable[Any]) -> None:
         """A list or an iterator of records, documents or pairs."""
         name = self.name
         entries = iter(source)
-        first = list(islice(entries, _FIRST))
-        if not first:
+        nothing = object()
+        first = next(entries, nothing)
+        if first is nothing:
             raise KaratError("there are no texts", place=name, hint=_SOURCE_HINT)
-        chained = chain(first, entries)
-        if isinstance(first[0], tuple) and not hasattr(first[0], "_fields"):
-            for at, entry in enumerate(chained):
+        entries = chain([first], entries)
+        if isinstance(first, tuple) and not hasattr(first, "_fields"):
+            for at, entry in enumerate(entries):
                 if not isinstance(entry, tuple) or len(entry) != 2:
                     what = f"{shown(entry)} is not a pair of an id and a text"
                     raise KaratError(what, place=Place(name, field=f"[{at}]"), hint=_SOURCE_HINT)
                 self._add_wanted(Place(name, field=f"[{at}]"), *entry)
-        elif not isinstance(first[0], Mapping | tuple) and is_document(first[0]):
-            for at, entry in enumerate(chained):
-                of_document = None if entry is None else document_field(entry, "id")
-                self._add_wanted(Place(name, field=f"[{at}]"), of_document, entry)
+        elif not isinstance(first, Mapping | tuple) and is_document(first):
+            for at, entry in enumerate(entries):
+                id_ = None if entry is None else document_field(entry, "id")
+                self._add_wanted(Place(name, field=f"[{at}]"), id_, entry)
         else:
-            self._read_records(records_from_list(chained, name), None, name)
+            self._read_records(records_from_list(entries, name), None, name)
 
     def _read_records(
         self,
@@ -251,65 +251,60 @@ class _Reader:
         name: str,
         has_header: bool = True,
     ) -> None:
-        first = list(islice(records, _FIRST))
-        names = list(dict.fromkeys(chain.from_iterable(record for _, record in first)))
-        if not names:
-            raise KaratError("the file contains no records", place=name, hint=HINT)
+        names, records = with_field_names(records, name)
         reject_pairs([] if columns else names, self.content, name)
         read = text_columns(names, self.content, columns, name)
         if has_header:
             self.notes.update(dict.fromkeys(read.choice.note(name)))
-        for place, record in chain(first, records):
-            of_record = self._identifier(place, field_value(record, read.id), read.id)
-            if of_record in self.wanted:
-                self._add(place, of_record, field_value(record, read.text), _title(record, read))
+        for place, record in records:
+            id_ = self._identifier(place, field_value(record, read.id), read.id)
+            if id_ in self.wanted:
+                self._add(place, id_, field_value(record, read.text), _title(record, read))
 
     def _add_wanted(self, place: Place, value: Any, entry: Any) -> None:
-        if (of_entry := self._identifier(place, value, "id")) in self.wanted:
-            self._add_value(place, of_entry, entry)
+        if (id_ := self._identifier(place, value, "id")) in self.wanted:
+            self._add_value(place, id_, entry)
 
     def _identifier(self, place: Place, value: Any, column: str) -> str:
         if isinstance(value, str):
-            found = value
+            id_ = value
         elif value is None or is_missing(value):
             raise without_id(column, place)
         else:
-            found = identifier(int(value) if isinstance(value, float) and value.is_integer() else value, place)
+            id_ = identifier(int(value) if isinstance(value, float) and value.is_integer() else value, place)
             self.notes[numeric_ids(self.name)] = None
         if len(self.examples) < _EXAMPLES:
-            self.examples.append(found)
-        return found
+            self.examples.append(id_)
+        return id_
 
-    def _add_value(self, place: Place, of_value: str, value: Any) -> None:
+    def _add_value(self, place: Place, id_: str, value: Any) -> None:
         """A text, a record or a document."""
         if isinstance(value, Text):
-            self._add(place, of_value, value.text, value.title)
+            self._add(place, id_, value.text, value.title)
         elif isinstance(value, Mapping):
             read = text_columns([*value], self.content, None, place, has_ids=False)
-            self._add(place, of_value, field_value(value, read.text), _title(value, read))
+            self._add(place, id_, field_value(value, read.text), _title(value, read))
         elif value is None or isinstance(value, str | float) or not is_document(value):
-            self._add(place, of_value, value, None)
+            self._add(place, id_, value, None)
         else:
             meta = document_field(value, "meta")
             title = meta.get("title") if isinstance(meta, Mapping) else None
-            self._add(place, of_value, document_field(value, "content"), title)
+            self._add(place, id_, document_field(value, "content"), title)
 
-    def _add(self, place: Place, of_text: str, text: Any, title: Any) -> None:
+    def _add(self, place: Place, id_: str, text: Any, title: Any) -> None:
         noun = NOUNS[self.content]
         if text is not None and not isinstance(text, str) and not is_missing(text):
             what = f"{shown(text)} is not the text of a {noun}"
             raise KaratError(what, place=place, hint="Pass texts as strings.")
         texts = [each for each in (text, title) if isinstance(each, str) and each.strip()]
         if not texts:
-            self.empty.add(of_text)
+            self.empty.add(id_)
             return
-        found = Text(texts[0], "".join(texts[1:]))
-        if self.found.setdefault(of_text, found) != found:
-            before, hint = self.places[of_text], f"Give each {noun} one text."
-            raise KaratError(
-                [f"{noun} {shown(of_text)} has another text here than in ", before], place=place, hint=hint
-            )
-        self.places.setdefault(of_text, place)
+        new = Text(texts[0], "".join(texts[1:]))
+        if self.texts.setdefault(id_, new) != new:
+            before, hint = self.places[id_], f"Give each {noun} one text."
+            raise KaratError([f"{noun} {shown(id_)} has another text here than in ", before], place=place, hint=hint)
+        self.places.setdefault(id_, place)
 
     def _remember(self, ids: Iterable[str]) -> None:
         self.examples += islice(ids, _EXAMPLES - len(self.examples))
@@ -342,8 +337,3 @@ def missing_texts(name: str, content: Content, missing: Sequence[str], count: in
 def numeric_ids(name: str) -> str:
     """The note on ids that are numbers."""
     return f"{name}: ids are numbers, read as texts"
-
-
-def without_id(column: str, place: Place | str) -> KaratError:
-    """The error for a row without an id."""
-    return KaratError(f"the id is missing: there is no {shown(column)}", place=place, hint="Each row needs it.")
