@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError, KaratTypeError, Message, NoSuchFileError, Parameter, Place
-from karat.grounding.sheets.filled_sheets import SheetError
+from karat.grounding.sheets.filled import SheetError
 
 
 @pytest.mark.parametrize(

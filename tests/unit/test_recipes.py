@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.grounding.labels.recipes import RECIPES, asked, task_of
+from karat.grounding.labels.recipes import RECIPES, task_of, wanted_labels
 from karat.grounding.responses.responses import items_of
 from karat.grounding.responses.results import read_responses
 from karat.grounding.verdict_file.records import Item
@@ -36,19 +36,24 @@ ITEMS = [
     ],
 )
 def test_what_a_recipe_asks_for(recipe: str, expected: str) -> None:
-    found = asked(recipe, RESPONSE, ITEMS)
+    found = wanted_labels(recipe, RESPONSE, ITEMS)
     against = [each.against if isinstance(each.against, str) else ",".join(each.against or ()) for each in found]
     assert " ".join(f"{each.item.id}:{text}" for each, text in zip(found, against, strict=True)) == expected
     assert {each.task for each in found} == {task_of(recipe)}
 
 
 def test_faithfulness_is_about_sentences_if_there_are_no_claims() -> None:
-    assert [each.item.id for each in asked("faithfulness", RESPONSE, items_of(RESPONSE))] == ["s1", "s2", "s3", "s4"]
+    assert [each.item.id for each in wanted_labels("faithfulness", RESPONSE, items_of(RESPONSE))] == [
+        "s1",
+        "s2",
+        "s3",
+        "s4",
+    ]
 
 
 def test_a_claim_is_one_of_the_answer_unless_it_says_otherwise() -> None:
     items = [Item("q", "c1", "claim", text="A"), Item("q", "g1", "claim", of="gold", text="B")]
-    assert [each.item.id for each in asked("faithfulness", RESPONSE, items)] == ["c1"]
+    assert [each.item.id for each in wanted_labels("faithfulness", RESPONSE, items)] == ["c1"]
 
 
 def test_every_recipe_asks_for_a_built_in_task() -> None:

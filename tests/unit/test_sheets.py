@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from karat import evaluate_verdicts
 from karat.cli import demo_data as demo
 from karat.errors import KaratError
-from karat.grounding.labels.recipes import RECIPES, asked
+from karat.grounding.labels.recipes import RECIPES, wanted_labels
 from karat.grounding.responses.responses import items_of
 from karat.grounding.responses.results import read_responses
-from karat.grounding.sheets.filled_sheets import FilledSheet, SheetError, read_filled_sheet
+from karat.grounding.sheets.filled import FilledSheet, SheetError, read_filled_sheet
+from karat.grounding.sheets.importing import add_to_verdict_file
 from karat.grounding.sheets.sheets import COLUMNS, Sheet, record_digest, sheet_of, write_sheet
-from karat.grounding.sheets.writing import add_to_verdict_file
 from karat.grounding.verdict_file.reading import read_verdict_records
 from karat.grounding.verdict_file.records import Item, text_digest
 from karat.grounding.verdict_file.tasks import Task
@@ -142,7 +142,7 @@ def test_every_recipe_makes_a_sheet_that_is_read_back(recipe: str, tmp_path: Pat
     for row in rows[1:]:
         row[LABEL] = row[LABEL] or (scale[0] if '"asked": true' in row[RECORD] else "")
     found = read_filled_sheet(saved(tmp_path / "todo.csv", rows, ";"))
-    wanted = [each for one in responses.responses for each in asked(recipe, one, [*items_of(one), *(
+    wanted = [each for one in responses.responses for each in wanted_labels(recipe, one, [*items_of(one), *(
         item for item in items if item.query == one.query and item.system in (None, "rag"))])]  # fmt: skip
     assert sheet.labels == len(wanted)
     given = [each for each in found.verdicts if "label" in each]

@@ -190,8 +190,8 @@ def template(
 )
 def import_sheet(sheet: str, file: str, by: str) -> None:
     """Read a sheet that was filled in, and add its labels to a verdict file."""
-    from karat.grounding.sheets.filled_sheets import SheetError, read_filled_sheet
-    from karat.grounding.sheets.writing import add_to_verdict_file
+    from karat.grounding.sheets.filled import SheetError, read_filled_sheet
+    from karat.grounding.sheets.importing import add_to_verdict_file
 
     try:
         filled = read_filled_sheet(sheet, by)

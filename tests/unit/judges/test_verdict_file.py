@@ -22,8 +22,8 @@ from karat.errors import KaratError
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.known_records import KnownCall
 from karat.grounding.judges.requests import ModelRequest, ReadReply
-from karat.grounding.sheets.filled_sheets import FilledSheet
-from karat.grounding.sheets.writing import add_to_verdict_file
+from karat.grounding.sheets.filled import FilledSheet
+from karat.grounding.sheets.importing import add_to_verdict_file
 from karat.grounding.verdict_file.reading import read_verdict_records
 from karat.grounding.verdict_file.records import record_line, text_digest
 

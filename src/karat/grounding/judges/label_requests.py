@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from karat.grounding.judges.prompts import Prompt, object_schema
 from karat.grounding.judges.replies import LabelReply, read_label, read_labels
 from karat.grounding.judges.requests import ModelRequest, ReadReply, Record
-from karat.grounding.labels.recipes import Asked, compared_digest
+from karat.grounding.labels.recipes import WantedLabel
 from karat.grounding.responses.responses import Response
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item
@@ -59,9 +59,9 @@ class LabelSubject(NamedTuple):
         return (*self.task.scale, *([NOTHING_TO_JUDGE] if may_be_empty else []))
 
 
-def subject_of(asked: Asked, task: Task, response: Response) -> LabelSubject:
+def subject_of(wanted: WantedLabel, task: Task, response: Response) -> LabelSubject:
     """What a label is about, for a response."""
-    return LabelSubject(task, asked.item, response.system, asked.against, compared_digest(asked, task.name, response))
+    return LabelSubject(task, wanted.item, response.system, wanted.against, wanted.against_digest(response))
 
 
 def label_requests(

@@ -24,7 +24,7 @@ from karat.grounding.judges.label_requests import LabelSubject, label_requests, 
 from karat.grounding.judges.prompts import Prompt
 from karat.grounding.judges.question_items import READ_PASSAGES, READ_SENTENCES, QuestionItems, gold_answers
 from karat.grounding.judges.requests import ModelRequest, Plan, Record
-from karat.grounding.labels.recipes import RECIPES, asked, task_of
+from karat.grounding.labels.recipes import RECIPES, task_of, wanted_labels
 from karat.grounding.responses.responses import Response, has_text
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item, text_digest
@@ -256,7 +256,7 @@ class _Planner:
         """The labels that a recipe asks for: those that are certain, and those that the model is asked for."""
         certain: list[Record] = []
         open_ones = []
-        for each in asked(self.recipe, response, items):
+        for each in wanted_labels(self.recipe, response, items):
             if each.item.text is None or (each.against == "gold" and response.gold_answers is None):
                 continue
             subject = subject_of(each, self.task, response)

@@ -23,16 +23,26 @@ from karat.options import Recipe
 RECIPES: tuple[str, ...] = get_args(Recipe)
 
 _TASKS = {"context": "relevance", "correctness": "correctness", "abstention": "abstention"}
+_ITEM_TYPES = {
+    "support": "sentence", "citations": "sentence", "context": "passage", "claims": "claim", "nuggets": "nugget",
+    "coverage": "nugget",
+}  # fmt: skip
 _WITHOUT_ANSWERS = ("context", "coverage")
 _OF_PASSAGES = (*_WITHOUT_ANSWERS, "faithfulness", "support", "citations")
 
 
-class Asked(NamedTuple):
+class WantedLabel(NamedTuple):
     """A label to be given: the name of the task, the item, and what the item is compared with."""
 
     task: str
     item: Item
     against: Against = None
+
+    def against_digest(self, response: Response) -> str | None:
+        """The digest of what the item is compared with, by which a label notices that this has changed since."""
+        if self.task == "correctness":
+            return response.digest_of("gold")
+        return response.digest_of(self.against) if self.task == "support" and self.against is not None else None
 
 
 def task_of(recipe: str) -> str:
@@ -50,49 +60,39 @@ def needed_fields(recipe: str) -> tuple[str, ...]:
     return (*answer, "retrieved") if recipe in _OF_PASSAGES else answer
 
 
-def subjects(recipe: str, response: Response, items: Sequence[Item]) -> list[Item]:
+def recipe_items(recipe: str, response: Response, items: Sequence[Item]) -> list[Item]:
     """The items that a recipe is about, in order; it may ask for no label of some of them, or for several.
 
     `items` are those of the response, and the claims and nuggets of its query.
     """
     if recipe == "faithfulness":
-        claims = [each for each in items if each.type == "claim" and each.of != "gold"]
+        claims = [item for item in _of_type(items, "claim") if item.of != "gold"]
         return claims or _of_type(items, "sentence")
-    by_recipe = {"support": "sentence", "citations": "sentence", "context": "passage", "claims": "claim"}
-    if recipe in ("nuggets", "coverage"):
-        return _of_type(items, "nugget")
-    if recipe in by_recipe:
-        return _of_type(items, by_recipe[recipe])
+    if recipe in _ITEM_TYPES:
+        return _of_type(items, _ITEM_TYPES[recipe])
     return [Item(response.query, "answer", "answer", response.system, text=response.answer)]
 
 
-def asked(recipe: str, response: Response, items: Sequence[Item]) -> list[Asked]:
+def wanted_labels(recipe: str, response: Response, items: Sequence[Item]) -> list[WantedLabel]:
     """The labels that a recipe asks for.
 
     >>> from karat.grounding.responses.responses import items_of
     >>> from karat.grounding.responses.results import read_responses
     >>> results = [{"query": "q1", "retrieved": ["Gold is soft.", "It melts."], "answer": "Soft [1][2]. Yes."}]
     >>> [response] = read_responses(results).responses
-    >>> [(each.item.id, each.against) for each in asked("citations", response, items_of(response))]
+    >>> [(label.item.id, label.against) for label in wanted_labels("citations", response, items_of(response))]
     [('s1', ('p1', 'p2')), ('s1', ('p1',)), ('s1', ('p2',))]
     """
-    task = task_of(recipe)
-    passages = [each.id for each in _of_type(items, "passage")]
-    found = []
-    for item in subjects(recipe, response, items):
-        found += [Asked(task, item, against) for against in dict.fromkeys(_against(recipe, item, passages))]
-    return found
-
-
-def compared_digest(asked: Asked, task: str, response: Response) -> str | None:
-    """The digest of what a label compares its item with, by which it notices that this has changed since."""
-    if task == "correctness":
-        return response.digest_of("gold")
-    return response.digest_of(asked.against) if task == "support" and asked.against is not None else None
+    task, passages = task_of(recipe), [item.id for item in _of_type(items, "passage")]
+    return [
+        WantedLabel(task, item, against)
+        for item in recipe_items(recipe, response, items)
+        for against in dict.fromkeys(_against(recipe, item, passages))
+    ]
 
 
 def empty_set(recipe: str) -> str:
-    """The implied item whose set of items is empty if a recipe has no subjects: `answer`, `question` or `context`."""
+    """The implied item whose set of items is empty if a recipe has no items: `answer`, `question` or `context`."""
     return "context" if recipe == "context" else "question" if recipe in ("nuggets", "coverage") else "answer"
 
 

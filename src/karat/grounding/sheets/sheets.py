@@ -2,7 +2,7 @@
 
 A spreadsheet changes what looks like a number, a date or a formula, and everybody may edit anything. So the texts are
 in quotation marks, and the last cell of a row is a record, in JSON, of what the row is about, with digests of what it
-shows. `filled_sheets` reads it back.
+shows. `filled` reads it back.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import PurePath
 from typing import Any
 
 from karat.errors import KaratError, Message, Parameter, did_you_mean, first_few, plural, shown
-from karat.grounding.labels.recipes import RECIPES, Asked, asked, compared_digest, empty_set, subjects, task_of
-from karat.grounding.responses.responses import Response, items_of, items_of_other_answers
+from karat.grounding.labels.recipes import RECIPES, WantedLabel, empty_set, recipe_items, task_of, wanted_labels
+from karat.grounding.responses.responses import EXTRACTED, Response, items_of, items_of_other_answers
 from karat.grounding.verdict_file.columns import Against
-from karat.grounding.verdict_file.records import Item, text_digest
+from karat.grounding.verdict_file.records import Item, items_by_query, text_digest
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
 from karat.output.delimited import delimited
 from karat.output.files import write_chunks
@@ -46,12 +46,12 @@ class Sheet:
 
 @dataclass(frozen=True)
 class _SheetRow:
-    """A row of a sheet; without an `asked`, no label is asked for."""
+    """A row of a sheet; `label` is None if none is asked for."""
 
     response: Response
     item: Item | str
     """or the name of an implied item whose set of items is empty"""
-    asked: Asked | None = None
+    label: WantedLabel | None = None
 
 
 def sheet_of(
@@ -64,25 +64,29 @@ def sheet_of(
 
     Items that need no label, such as sentences without a citation, have a row too: they are part of what is measured.
     """
-    task = _task(recipe, tasks or {})
-    by_query: dict[str, list[Item]] = {}
-    for item in items:
-        if item.type in ("claim", "nugget"):
-            by_query.setdefault(item.query, []).append(item)
+    task, by_query = _task(recipe, tasks or {}), items_by_query(items)
     _check_systems(responses, items)
     if recipe in ("faithfulness", "claims"):
-        _check_answers(responses, items)
+        _check_answers(responses, by_query)
     rows = [row for response in responses for row in _rows(recipe, response, by_query.get(response.query, ()))]
-    needs_label = sum(row.asked is not None for row in rows)
     if not rows:
         raise KaratError("there is nothing to label: the results have no answers")
-    name = text_digest("\n".join([recipe, *(f"{row.response.query}\t{_id(row.item)}" for row in rows)]))[:8]
-    first_rows = {(row.response.query, row.response.system): at for at, row in reversed([*enumerate(rows)])}
-    cells = []
-    for at, row in enumerate(rows):
-        is_first = first_rows[row.response.query, row.response.system] == at
-        cells.append(_cells(row, task, {"row": at + 1, "rows": len(rows), "sheet": name}, is_first))
-    longest = max(len(cell) for row in cells for cell in row)
+    names = (row.item if isinstance(row.item, str) else row.item.id for row in rows)
+    about = (f"{row.response.query}\t{name}" for row, name in zip(rows, names, strict=True))
+    sheet = text_digest("\n".join([recipe, *about]))[:8]
+    cells: list[list[str]] = []
+    seen: set[tuple[str, str | None]] = set()
+    for number, row in enumerate(rows, 1):
+        answer = row.response.query, row.response.system
+        place = {"row": number, "rows": len(rows), "sheet": sheet}
+        cells.append(_cells(row, task, place, is_first=answer not in seen))
+        seen.add(answer)
+    return Sheet(cells, sum(row.label is not None for row in rows), len(seen), _size_notes(cells))
+
+
+def _size_notes(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """What Excel does not read of a sheet; one that nothing reads is an error."""
+    longest = max(len(cell) for row in rows for cell in row)
     if longest > _LONGEST_VALUE:
         what = f"a cell of the sheet would have {longest:,} characters, and CSV is read up to {_LONGEST_VALUE:,}"
         raise KaratError(what, hint="Use results with fewer or shorter passages.")
@@ -91,7 +95,7 @@ def sheet_of(
         notes.append(f"the longest cell has {longest:,} characters, but Excel cuts off all after {LONGEST_CELL:,}")
     if len(rows) >= _MOST_ROWS:
         notes.append(f"the sheet has {plural(len(rows), 'row')}, but Excel reads only the first {_MOST_ROWS:,}")
-    return Sheet(cells, needs_label, len(first_rows), tuple(notes))
+    return tuple(notes)
 
 
 def write_sheet(sheet: Sheet, path: str | os.PathLike[str]) -> None:
@@ -104,12 +108,12 @@ def write_sheet(sheet: Sheet, path: str | os.PathLike[str]) -> None:
 
 
 def _task(recipe: str, tasks: Mapping[str, Task]) -> Task:
-    found = {**BUILT_IN, **tasks}.get(task_of(recipe)) if recipe in RECIPES or recipe in tasks else None
-    if found is None:
+    task = {**BUILT_IN, **tasks}.get(task_of(recipe)) if recipe in RECIPES or recipe in tasks else None
+    if task is None:
         known = [*RECIPES, *(name for name in tasks if name not in BUILT_IN)]
         hint = f"{did_you_mean(recipe, known)} The tasks are {', '.join(known)}.".strip()
         raise KaratError(f"{shown(recipe)} is not a task that a sheet can ask for", hint=hint)
-    return found
+    return task
 
 
 def _check_systems(responses: Sequence[Response], items: Sequence[Item]) -> None:
@@ -121,11 +125,8 @@ def _check_systems(responses: Sequence[Response], items: Sequence[Item]) -> None
         raise KaratError(what, hint=["Name the system of the results: ", Parameter("system", names[0]), "."])
 
 
-def _check_answers(responses: Sequence[Response], items: Sequence[Item]) -> None:
+def _check_answers(responses: Sequence[Response], by_query: Mapping[str, Sequence[Item]]) -> None:
     """Raise an error if claims are those of an answer that has changed since."""
-    by_query: dict[str, list[Item]] = {}
-    for item in items:
-        by_query.setdefault(item.query, []).append(item)
     for response in responses:
         if any(item.type == "claim" for item in items_of_other_answers(by_query.get(response.query, ()), response)):
             what = f"the claims of query {shown(response.query)} are not those of its answer, which has changed since"
@@ -142,26 +143,20 @@ def record_digest(record: Mapping[str, Any]) -> str:
     return text_digest(json.dumps({name: record[name] for name in sorted(record) if name != "digest"}))[:8]
 
 
-def _id(item: Item | str) -> str:
-    return item if isinstance(item, str) else item.id
-
-
 def _rows(recipe: str, response: Response, items: Sequence[Item]) -> Iterator[_SheetRow]:
     """The rows of a response: what is asked, by item; and items that nothing is asked about."""
-    own = [*items_of(response), *(each for each in items if each.system in (None, response.system))]
-    about = subjects(recipe, response, own)
+    extracted = (item for item in items if item.type in EXTRACTED and item.system in (None, response.system))
+    own = [*items_of(response), *extracted]
+    about = recipe_items(recipe, response, own)
     if not about:
         _check_has_items(recipe, response)
         yield _SheetRow(response, empty_set(recipe))
         return
-    by_item: dict[str, list[Asked]] = {}
-    for each in asked(recipe, response, own):
-        by_item.setdefault(each.item.id, []).append(each)
+    by_item: dict[str, list[_SheetRow]] = {}
+    for label in wanted_labels(recipe, response, own):
+        by_item.setdefault(label.item.id, []).append(_SheetRow(response, label.item, label))
     for item in about:
-        if item.id not in by_item:
-            yield _SheetRow(response, item)
-        for each in by_item.get(item.id, ()):
-            yield _SheetRow(response, item, each)
+        yield from by_item.get(item.id, [_SheetRow(response, item)])
 
 
 def _check_has_items(recipe: str, response: Response) -> None:
@@ -178,40 +173,35 @@ def _check_has_items(recipe: str, response: Response) -> None:
 
 def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) -> list[str]:
     response, item = row.response, row.item
-    of_row: dict[str, Any] = {**place, "query": response.query, "system": response.system, "task": task.name}
+    record: dict[str, Any] = {**place, "query": response.query, "system": response.system, "task": task.name}
     if isinstance(item, str):
         cells = ["", "", _EMPTY[item], NOTHING_TO_JUDGE, NOTHING_TO_JUDGE]
         digest = response.digest_of("gold" if item == "question" else item)
-        of_row["item"] = {"id": item, "digest": digest}
-    elif row.asked is None:
-        given = " that was given" if item.cites else ""
-        cells = [_quoted(item.text), "", f"Nothing: it cites no passage{given}.", NOTHING_TO_JUDGE, ""]
-        of_row["item"] = _item_record(item)
+        record["item"] = {"id": item, "digest": digest}
+    elif row.label is None:
+        passage = "passage that was given" if item.cites else "passage"
+        cells = [_quoted(item.text), "", f"Nothing: it cites no {passage}.", NOTHING_TO_JUDGE, ""]
+        record["item"] = _item_record(item)
     else:
-        against = row.asked.against
+        against = row.label.against
         if item.text is None:
-            raise _missing_text(item.type, item.id, response.query)
-        words = asked_in_words(task, item, against, response)
-        cells = [
-            _quoted(item.text),
-            _compared(response, against, task),
-            words,
-            " | ".join([*task.scale, NOTHING_TO_JUDGE]),
-            "",
-        ]
-        of_row |= {"item": _item_record(item), "against": against, "asked": True}
-        of_row["against_digest"] = compared_digest(row.asked, task.name, response)
+            raise _missing_text(item)
+        allowed = " | ".join([*task.scale, NOTHING_TO_JUDGE])
+        compared, question = _compared(response, against, task), _question(task, item, against, response)
+        cells = [_quoted(item.text), compared, question, allowed, ""]
+        record |= {"item": _item_record(item), "against": against, "asked": True}
+        record["against_digest"] = row.label.against_digest(response)
     if task.name not in BUILT_IN:
-        of_row["rubric"] = {"question": task.question, "scale": dict(task.scale)}
+        record["rubric"] = {"question": task.question, "scale": dict(task.scale)}
     if is_first:
-        of_row |= {} if response.answer is None else {"answer": text_digest(response.answer)}
-        of_row["passages"] = [
+        record |= {} if response.answer is None else {"answer": text_digest(response.answer)}
+        record["passages"] = [
             [each.id, each.rank, None if each.text is None else text_digest(each.text)] for each in response.passages
         ]
-    of_row["shown"] = [shown_digest(cell) for cell in cells[:2]]
-    of_row["digest"] = record_digest(of_row)
+    record["shown"] = [shown_digest(cell) for cell in cells[:2]]
+    record["digest"] = record_digest(record)
     number = f"{place['row']} of {place['rows']}"
-    return [number, _visible(response.question), *cells, "", json.dumps(of_row)]
+    return [number, _visible(response.question), *cells, "", json.dumps(record)]
 
 
 _EMPTY = {
@@ -227,15 +217,15 @@ def _item_record(item: Item) -> dict[str, Any]:
     return {"id": item.id, "digest": record["digest"]} if item.type == "answer" else record
 
 
-def asked_in_words(task: Task, item: Item, against: Against, response: Response) -> str:
+def _question(task: Task, item: Item, against: Against, response: Response) -> str:
     """What is asked about an item, in plain words."""
     noun = f"gold {item.type}" if item.of == "gold" else item.type
     if task.name == "support":
-        several = isinstance(against, tuple) and len(against) > 1
-        of_passages = "these passages together" if several or against == "context" else "this passage"
-        other = {"answer": "this answer", "gold": "the gold answer"}.get(str(against), of_passages)
-        verb = "Do" if several or against == "context" else "Does"
-        return f"{verb} {other} support the {noun}: in full, in part (partial), or not at all (none)?"
+        are_many = against == "context" or (isinstance(against, tuple) and len(against) > 1)
+        passages = "these passages together" if are_many else "this passage"
+        compared = {"answer": "this answer", "gold": "the gold answer"}.get(str(against), passages)
+        verb = "Do" if are_many else "Does"
+        return f"{verb} {compared} support the {noun}: in full, in part (partial), or not at all (none)?"
     if task.name == "relevance":
         return "How relevant is this passage to the question, from 0 (not at all) to 3 (it answers it)?"
     if task.name == "correctness":
@@ -249,8 +239,8 @@ def asked_in_words(task: Task, item: Item, against: Against, response: Response)
 def _compared(response: Response, against: Against, task: Task) -> str:
     """The text that an item is compared with."""
     if isinstance(against, tuple) or against == "context":
-        chosen = response.compared_passages(against)
-        return "\n\n".join(f"[{each.rank}] {_visible(each.text or '')}" for each in chosen)
+        passages = response.compared_passages(against)
+        return "\n\n".join(f"[{passage.rank}] {_visible(passage.text or '')}" for passage in passages)
     if against == "answer":
         return _quoted(response.answer)
     if against == "gold" or task.name == "correctness":
@@ -260,10 +250,10 @@ def _compared(response: Response, against: Against, task: Task) -> str:
     return ""
 
 
-def _missing_text(kind: str, name: str, query: str) -> KaratError:
+def _missing_text(item: Item) -> KaratError:
     """The error for an item that cannot be labelled because nobody could read it."""
-    what = f"the text of {kind} {shown(name)} of query {shown(query)} is not"
-    if kind == "passage":
+    what = f"the text of {item.type} {shown(item.id)} of query {shown(item.query)} is not"
+    if item.type == "passage":
         hint: Message = ["Add the texts with ", Parameter("corpus"), "."]
         return KaratError(f"{what} in the results", hint=hint)
     return KaratError(f"{what} in its record", hint='Add "text": "..." to the record of the item.')

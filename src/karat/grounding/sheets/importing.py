@@ -13,22 +13,22 @@ import numpy as np
 
 from karat.errors import KaratError, plural
 from karat.grounding.labels.counting import LabelKey, label_key, label_keys, label_status
-from karat.grounding.sheets.filled_sheets import FilledSheet
+from karat.grounding.sheets.filled import FilledSheet
 from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
-from karat.grounding.verdict_file.records import FILE_LINE, Item, record_line
+from karat.grounding.verdict_file.records import FILE_LINE, Item, SystemItemKey, record_line
 from karat.output.appended_file import AppendedFile
 from karat.output.files import write_chunks
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedLabels:
     """How many labels were added to a verdict file, and notes on others."""
 
     labels: int
     notes: tuple[str, ...] = ()
 
 
-def add_to_verdict_file(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
+def add_to_verdict_file(sheet: FilledSheet, path: str | os.PathLike[str]) -> AddedLabels:
     """Append the items, rubrics and labels of a sheet to a verdict file, or write a new one.
 
     What is in the file already is not repeated. A label that the same person gave before is replaced, as the later one
@@ -40,7 +40,7 @@ def add_to_verdict_file(sheet: FilledSheet, path: str | os.PathLike[str]) -> Add
         return _add(sheet, path)
 
 
-def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
+def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> AddedLabels:
     content = Path(path).read_bytes() if os.path.isfile(path) else b""
     known = VerdictRecords()
     notes = []
@@ -72,16 +72,16 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> Added:
         has, them = ("has", "it") if len(changed) == 1 else ("have", "them")
         notes.append(f"{plural(len(changed), 'item')} {has} another text now; earlier labels are not about {them}")
     earlier = _labels(known)
-    verdicts = [(each, earlier.get(label_key(each))) for each in sheet.verdicts]
-    new = [each for each, before in verdicts if before != _value(each)]
+    verdicts = [(verdict, earlier.get(label_key(verdict))) for verdict in sheet.verdicts]
+    new = [verdict for verdict, before in verdicts if before != _value(verdict)]
     if same := len(verdicts) - len(new):
         notes.append(f"{plural(same, 'label')} {'was' if same == 1 else 'were'} in the file already")
-    if replaced := sum(before is not None and before[:2] != _value(each)[:2] for each, before in verdicts):
+    if replaced := sum(before is not None and before[:2] != _value(verdict)[:2] for verdict, before in verdicts):
         by = sheet.verdicts[0]["by"]
         notes.append(f"{plural(replaced, 'label')} by {by} replaced; use --by if these are other people's labels")
     if lines or new:
         write_chunks(path, [content, *lines, *map(record_line, new)])
-    return Added(len(new), tuple(notes))
+    return AddedLabels(len(new), tuple(notes))
 
 
 def _is_known(item: Item, known: Item | None) -> bool:
@@ -93,7 +93,7 @@ def _is_changed(item: Item, known: Item | None) -> bool:
     return known is not None and item.record().get("digest") != known.record().get("digest")
 
 
-def _is_of_changed_answer(item: Item, changed: Set[tuple[str, str | None, str]]) -> bool:
+def _is_of_changed_answer(item: Item, changed: Set[SystemItemKey]) -> bool:
     """Whether an item is a claim or a sentence of an answer that has another text now."""
     return item.set in ("claims", "sentences") and (item.query, item.system, "answer") in changed
 

@@ -13,7 +13,7 @@ from typing import Any
 from karat.errors import KaratError, Place, did_you_mean, enumeration, first_few, plural, shown
 from karat.grounding.sheets.sheets import COLUMNS, LONGEST_CELL, record_digest, shown_digest
 from karat.grounding.verdict_file.reading import read_verdict_records
-from karat.grounding.verdict_file.records import IMPLIED, Item, read_item
+from karat.grounding.verdict_file.records import IMPLIED, Item, SystemItemKey, read_item
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task, read_task
 from karat.reading.bytes.delimited_text import SEPARATORS, row_error
 from karat.reading.bytes.input_file import InputFile
@@ -46,7 +46,7 @@ class FilledSheet:
     """What a sheet contains: items, rubrics and verdicts, as records; and how many rows have no label yet."""
 
     name: str
-    items: dict[tuple[str, str | None, str], Item] = field(default_factory=dict)
+    items: dict[SystemItemKey, Item] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     unlabelled: int = 0
@@ -138,7 +138,7 @@ class _SheetReader:
 
     def _rows(self, text: str) -> Iterator[tuple[int, dict[str, str]]]:
         """The cells of each row by column, with the number that a spreadsheet gives the row."""
-        separator = max(SEPARATORS, key=lambda each: len({*_first_row(text, each)} & {*COLUMNS}))
+        separator = max(SEPARATORS, key=lambda mark: len({*_first_row(text, mark)} & {*COLUMNS}))
         reader = csv.reader(StringIO(text, newline=""), delimiter=separator, strict=True)
         header: list[str] | None = None
         number = 0
@@ -159,17 +159,15 @@ class _SheetReader:
 
     def _header(self, cells: Sequence[str]) -> list[str]:
         names = [cell.strip().lower() for cell in cells]
+        others = [name for name in names if name and name not in COLUMNS]
         if missing := [name for name in _NEEDED if names.count(name) != 1]:
             twice = [name for name in missing if name in names]
-            others = [name for name in names if name and name not in COLUMNS]
-            what = (
-                f"the column {shown(twice[0])} is there twice" if twice else f"there is no column {shown(missing[0])}"
-            )
-            if len(missing) > 1 and not twice:
-                what = f"there are no columns {enumeration([shown(name) for name in missing], 'and')}"
+            none = "there is no column" if len(missing) == 1 else "there are no columns"
+            what = f"{none} {enumeration([shown(name) for name in missing], 'and')}"
+            what = f"the column {shown(twice[0])} is there twice" if twice else what
             hint = f"{_renamed(missing, others)} Columns of a sheet are {', '.join(COLUMNS)}.".strip()
             raise KaratError(what, place=self.sheet.name, hint=hint)
-        if others := [name for name in names if name and name not in COLUMNS]:
+        if others:
             listed = first_few([shown(name) for name in others])
             self.sheet.notes.append(f"{self.sheet.name}: {plural(len(others), 'other column')} ignored ({listed})")
         return names
@@ -243,15 +241,14 @@ class _SheetReader:
             records.append({"query": query, "system": system, **answer})
         if record["item"]["id"] not in IMPLIED:
             records.append({"query": query, **record["item"]})
-        for each in records:
-            item = read_item(each, "")
-            self.sheet.items[item.query, item.system, item.id] = item
+        for item in (read_item(fields, "") for fields in records):
+            self.sheet.items[item.system_key] = item
 
 
 def _renamed(missing: Sequence[str], others: Sequence[str]) -> str:
     """What the missing columns may be called now."""
-    found = ((name, did_you_mean(name, others)) for name in missing)
-    return next((f"Is {name} called something else now? {near}" for name, near in found if near), "")
+    similar = ((name, did_you_mean(name, others)) for name in missing)
+    return next((f"Is {name} called something else now? {near}" for name, near in similar if near), "")
 
 
 def _first_row(text: str, separator: str) -> list[str]:
@@ -275,10 +272,10 @@ def _record(cell: str) -> dict[str, Any]:
     return record
 
 
-def _label(task: Task, given: str) -> str:
+def _label(task: Task, text: str) -> str:
     """A label of a task, in any case if it is not on the scale as it is; a spreadsheet may write 2 as 2.0 or 2,0."""
-    if given in task.scale:
-        return given
+    if text in task.scale:
+        return text
     by_folded = {label.casefold(): label for label in task.scale}
-    folded = given.casefold()
-    return by_folded.get(folded) or by_folded.get(_DECIMALS.sub("", folded)) or task.label(given, None)
+    folded = text.casefold()
+    return by_folded.get(folded) or by_folded.get(_DECIMALS.sub("", folded)) or task.label(text, None)
