@@ -56,12 +56,12 @@ def result_text(comparison: Comparison, row: ComparisonRow, scope: str = "") -> 
     if comparison.significant(row):
         better, worse = (system, baseline) if row.is_improvement else (baseline, system)
         details += _disagreement(comparison, row, power)
-        return f"{better} is significantly better than {worse} on {measure}, by {_size(row)} ({details})"
+        return f"{better} is significantly better than {worse} on {measure}, by {_difference(row)} ({details})"
     details += obstacle(comparison, row, power) or _disagreement(comparison, row, power)
     between = f"between {system} and {baseline} on {measure}"
     if row.p_corrected is None:
-        return f"the difference {between} cannot be tested: {_signed(row)} ({details})"
-    return f"no significant difference {between}: {_signed(row)} ({details})"
+        return f"the difference {between} cannot be tested: {_difference(row, signed=True)} ({details})"
+    return f"no significant difference {between}: {_difference(row, signed=True)} ({details})"
 
 
 def _test_details(comparison: Comparison, row: ComparisonRow, power: Power) -> str:
@@ -196,35 +196,23 @@ def difference_text(value: float) -> str:
     return f"{value:.2g}" if abs(value) < 0.0001 else f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
 
 
-def _size(row: ComparisonRow) -> str:
-    """The absolute difference, with its interval."""
-    ends = [abs(row.difference or 0.0)]
-    if row.difference_low is not None and row.difference_high is not None:
-        sign = math.copysign(1, row.difference or 0.0)
-        ends += sorted((sign * row.difference_low, sign * row.difference_high))
-    return _with_interval(ends)
-
-
-def _signed(row: ComparisonRow) -> str:
-    """The difference with its sign, and its interval."""
-    ends = [row.difference or 0.0]
-    if row.difference_low is not None and row.difference_high is not None:
-        ends += [row.difference_low, row.difference_high]
-    return _with_interval(ends, with_sign=True)
-
-
 def without_rounding(numbers: list[float]) -> list[float]:
     """A difference and the ends of its interval, with 0 for those that are not 0 by rounding alone."""
     rounding = _ROUNDING * max(map(abs, numbers), default=0.0)
     return [0.0 if abs(number) <= rounding else number for number in numbers]
 
 
-def _with_interval(ends: list[float], *, with_sign: bool = False) -> str:
+def _difference(row: ComparisonRow, *, signed: bool = False) -> str:
+    """The difference with its interval: with its sign, or as its size."""
+    direction = 1.0 if signed else math.copysign(1, row.difference or 0.0)
+    numbers = [direction * (row.difference or 0.0)]
+    if row.difference_low is not None and row.difference_high is not None:
+        numbers += sorted((direction * row.difference_low, direction * row.difference_high))
     # Numbers have as many digits as the largest one needs, but only 0 is shown as 0, since it matters whether an
     # interval contains it.
-    largest = max(map(abs, ends))
+    largest = max(map(abs, numbers))
     digits = len(difference_text(largest).partition(".")[2]) if largest >= 0.0001 else 3
-    values = without_rounding(ends)
+    values = without_rounding(numbers)
     texts = [f"{value:.2g}" if value and not round(value, digits) else f"{value:.{digits}f}" for value in values]
-    first = f"+{texts[0]}" if with_sign and values[0] > 0 else texts[0]
+    first = f"+{texts[0]}" if signed and values[0] > 0 else texts[0]
     return f"{first} [{', '.join(texts[1:])}]" if texts[1:] else first

@@ -12,9 +12,8 @@ from karat.comparison.result import Comparison, ComparisonExports, ComparisonRow
 from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import (
     COLUMNS,
-    correction_name,
     difference_cells,
-    equivalence_header,
+    difference_header,
     equivalence_note,
     first_sentences,
     intervals_text,
@@ -65,15 +64,10 @@ class ComparisonSlices(ComparisonExports):
     def table(self, digits: int = DIGITS) -> Table:
         """A row for each measure, pair of systems and group, and one for all queries."""
         digits = check_digits(digits)
-        baselines = list(dict.fromkeys(row.baseline for row in self.whole.differences))
-        all_pairs = len(baselines) > 1
+        all_pairs = len({row.baseline for row in self.whole.differences}) > 1
         two_ps = any(row.p != row.p_corrected for _, comparison in self.with_all() for row in comparison.rows)
-        header = (
-            "measure", "run", *(["baseline"] if all_pairs else []), self.by, "queries", "mean", "baseline mean",
-            "difference" if all_pairs else f"difference from {baselines[0]}", "p",
-            *([f"p ({correction_name(self.whole.method)})"] if two_ps else []),
-            *equivalence_header(self.whole), "effect", "+/=/−",
-        )  # fmt: skip
+        columns = ("measure", "run", *(["baseline"] if all_pairs else []), self.by, "queries", "mean", "baseline mean")
+        header = (*columns, *difference_header(self.whole, two_ps))
         rows: list[tuple[Cell, ...]] = []
         previous = ["", "", ""]
         for pair in self.whole.differences:

@@ -34,15 +34,10 @@ TESTS = {
 
 def table(comparison: Comparison, digits: int = DIGITS) -> Table:
     """A table with a row per measure and system, or per measure and pair if each pair of systems was compared."""
-    baselines = list(dict.fromkeys(row.baseline for row in comparison.differences))
-    all_pairs = len(baselines) > 1
+    all_pairs = len({row.baseline for row in comparison.differences}) > 1
     two_ps = any(row.p_corrected != row.p for row in comparison.rows)
-    header = (
-        "measure", "run", *(["baseline"] if all_pairs else []), "mean",
-        "difference" if all_pairs else f"difference from {baselines[0]}",
-        "p", *([f"p ({correction_name(comparison.method)})"] if two_ps else []),
-        *equivalence_header(comparison), "effect", "+/=/−",
-    )  # fmt: skip
+    labels = ("measure", "run", *(["baseline"] if all_pairs else []), "mean")
+    header = (*labels, *difference_header(comparison, two_ps))
     rows: list[tuple[Cell, ...]] = []
     previous: tuple[str, str] | None = None
     for row in comparison.rows:
@@ -56,6 +51,20 @@ def table(comparison: Comparison, digits: int = DIGITS) -> Table:
         rows.append((*map(Cell, texts), *difference_cells(comparison, row, two_ps, digits)))
         previous = current
     return Table(header, tuple(rows), _notes(comparison), 3 if all_pairs else 2, _sentences(comparison))
+
+
+def difference_header(comparison: Comparison, two_ps: bool) -> list[str]:
+    """The columns of a difference; `two_ps` if p has another value before the correction."""
+    baselines = list(dict.fromkeys(row.baseline for row in comparison.differences))
+    correction = CORRECTED.get(comparison.method.correction, "").removesuffix("-corrected")
+    return [
+        "difference" if len(baselines) > 1 else f"difference from {baselines[0]}",
+        "p",
+        *([f"p ({correction})"] if two_ps else []),
+        *([] if comparison.method.equivalence is None else [_EQUIVALENCE_P]),
+        "effect",
+        "+/=/−",
+    ]
 
 
 def difference_cells(comparison: Comparison, row: ComparisonRow, two_ps: bool, digits: int) -> list[Cell]:
@@ -93,11 +102,6 @@ def _mark(comparison: Comparison, row: ComparisonRow) -> Mark | None:
     return Mark("!", f"significantly worse, {below}", "bold red", weak=True)
 
 
-def equivalence_header(comparison: Comparison) -> list[str]:
-    """The header of the p-values of equivalence, if there are any."""
-    return [] if comparison.method.equivalence is None else [_EQUIVALENCE_P]
-
-
 def _equivalence_cells(comparison: Comparison, row: ComparisonRow) -> list[Cell]:
     if comparison.method.equivalence is None:
         return []
@@ -133,11 +137,6 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         *map(note_line, comparison.notes),
         *notes(comparison.systems, with_intervals=True),
     )
-
-
-def correction_name(method: Method) -> str:
-    """The name of the correction, such as `Holm`."""
-    return CORRECTED.get(method.correction, "").removesuffix("-corrected")
 
 
 def _sentences(comparison: Comparison) -> tuple[str, ...]:
