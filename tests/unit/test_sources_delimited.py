@@ -17,7 +17,7 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs import delimited_blocks
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.delimited import DelimitedTable
-from karat.reading.pairs.delimited_layout import looks_delimited, separator_of
+from karat.reading.pairs.delimited_layout import layout_of, looks_delimited, separator_of
 from tests.block_size import block_size
 
 Rows = list[tuple[str, str, float]]
@@ -37,7 +37,7 @@ def table_of(
     data: str | bytes, number: Literal["grade", "score"] = "score", columns: dict[str, str] | None = None
 ) -> DelimitedTable:
     file = InputFile("file.csv", data.encode() if isinstance(data, str) else data)
-    return DelimitedTable.of(file, "csv", number, columns)
+    return DelimitedTable(file, number, layout_of(file, "csv", number, columns))
 
 
 def rows_in_blocks(table: DelimitedTable, *, whole_queries: bool = False) -> Rows:

@@ -69,11 +69,12 @@ def expand_files(context: click.Context) -> None:
     lists = [each.name for each in context.command.params if each.nargs == -1 and isinstance(each.type, FileToRead)]
     values: dict[str, Any] = context.params
     for name in filter(None, lists):
-        from karat.reading.pairs.paths import expand, is_table_file
+        from karat.reading.bytes.part_files import arrow_format_of_name
+        from karat.reading.pairs.paths import expand
 
         files = [file for each in values[name] for file in expand(each)]
         firsts = expand(values["truth"]) if values.get("truth") else []
-        if len(firsts) > 1 and not (files and all(map(is_table_file, firsts))):
+        if len(firsts) > 1 and not (files and all(map(arrow_format_of_name, firsts))):
             context.meta[_EXPANDED] = {firsts[0]: values["truth"]}
             values["truth"], files = firsts[0], [*firsts[1:], *files]
         values[name] = tuple(files)

@@ -111,7 +111,7 @@ def _checked(file: BinaryIO, compression: str, name: str) -> Generator[bytes]:
     """The pieces of the content that are not empty; an error if data is damaged, or expands suspiciously."""
     expanded = 0
     try:
-        for piece in _PIECES[compression](file):
+        for piece in _pieces(file, compression):
             expanded += len(piece)
             check_expansion(expanded, file.tell(), compression, name, "If it is neither, decompress it first.")
             if piece:
@@ -128,20 +128,18 @@ class _DamageError(Exception):
     """Compressed data that cannot be decompressed."""
 
 
-def _gzip_pieces(file: BinaryIO) -> Iterator[bytes]:
-    return _pieces_of_parts(file, _GzipDecompressor, zlib.error)
+def _pieces(file: BinaryIO, compression: str) -> Iterator[bytes]:
+    if compression == "gzip":
+        return _pieces_of_parts(file, _GzipDecompressor, zlib.error)
+    if compression == "bzip2":
+        from bz2 import BZ2Decompressor
 
+        return _pieces_of_parts(file, BZ2Decompressor, OSError)
+    if compression == "xz":
+        from lzma import FORMAT_XZ, LZMADecompressor, LZMAError
 
-def _bzip2_pieces(file: BinaryIO) -> Iterator[bytes]:
-    from bz2 import BZ2Decompressor
-
-    return _pieces_of_parts(file, BZ2Decompressor, OSError)
-
-
-def _xz_pieces(file: BinaryIO) -> Iterator[bytes]:
-    from lzma import FORMAT_XZ, LZMADecompressor, LZMAError
-
-    return _pieces_of_parts(file, lambda: LZMADecompressor(FORMAT_XZ, memlimit=_MOST_MEMORY), LZMAError)
+        return _pieces_of_parts(file, lambda: LZMADecompressor(FORMAT_XZ, memlimit=_MOST_MEMORY), LZMAError)
+    return _pieces_by_arrow(file, compression)
 
 
 def _pieces_of_parts(
@@ -188,14 +186,6 @@ class _GzipDecompressor:
         return self._zlib.decompress(data or self._zlib.unconsumed_tail, max_length)
 
 
-def _zstd_pieces(file: BinaryIO) -> Iterator[bytes]:
-    return _pieces_by_arrow(file, "zstd")
-
-
-def _lz4_pieces(file: BinaryIO) -> Iterator[bytes]:
-    return _pieces_by_arrow(file, "lz4")
-
-
 def _pieces_by_arrow(file: BinaryIO, codec: str) -> Iterator[bytes]:
     """The content of zstd or lz4 data, which the standard library cannot decompress."""
     import pyarrow as pa
@@ -227,6 +217,3 @@ class _Unclosed:
 
     def close(self) -> None:
         pass
-
-
-_PIECES = {"gzip": _gzip_pieces, "bzip2": _bzip2_pieces, "xz": _xz_pieces, "zstd": _zstd_pieces, "lz4": _lz4_pieces}

@@ -12,21 +12,21 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import ArrowFormat, format_of_name, is_arrow
 from karat.reading.bytes.remote import RemotePath, is_hidden, remote_files
 
-DESCRIPTION = "_karat.json"
 METADATA = b"karat"  # in the schema of a Parquet file of saved scores
+DESCRIPTION = "_karat.json"
 """in a folder of scores: what is known besides the values of each query; it is written last"""
 
 
 def files_of_table(file: InputFile) -> list[InputFile]:
     """The files of a table in several files; of any other file, itself."""
-    several = part_files(file.path)
-    return [file] if several is None else [InputFile(path) for path in several[1]]
+    parts = part_files(file.path)
+    return [file] if parts is None else [InputFile(path) for path in parts[1]]
 
 
 def check_files(file: InputFile) -> None:
     """Raise an error if compressed data of a file, or of a table in several files, is damaged (`InputFile.check`)."""
-    for each in files_of_table(file):
-        each.check()
+    for part in files_of_table(file):
+        part.check()
 
 
 def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:
@@ -41,22 +41,19 @@ def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:
     elif os.path.isdir(path):
         files = _files_in(path)
     elif has_magic(path) and not os.path.lexists(path):
-        files = [
-            each
-            for each in sorted(glob(path, recursive=True))
-            if os.path.isfile(each) and not is_hidden(Path(each).name)
-        ]
+        matches = sorted(glob(path, recursive=True))
+        files = [file for file in matches if os.path.isfile(file) and not is_hidden(Path(file).name)]
         if not files:
             raise KaratError("no file has a name of this pattern", place=path)
     else:
         return None
-    formats = {_format_of(each) for each in files}
+    formats = {arrow_format_of_name(file) for file in files}
     if len(formats) == 1 and (only := formats.pop()):
         return only, files
     if formats == {"parquet", "feather"}:
         raise KaratError("these are Parquet and Feather files", place=path, hint="Name the files of one format.")
     if not os.path.isdir(path):
-        others = enumeration([Path(each).name for each in files if _format_of(each) is None][:3], "and")
+        others = enumeration([Path(file).name for file in files if arrow_format_of_name(file) is None][:3], "and")
         what = f"several files are one table only if they are Parquet or Feather files, but there is {others}"
         raise KaratError(what, place=path, hint="Name one file.")
     return None
@@ -76,6 +73,7 @@ def _files_in(folder: str) -> list[str]:
     return files
 
 
-def _format_of(path: str) -> ArrowFormat | None:
+def arrow_format_of_name(path: str) -> ArrowFormat | None:
+    """Parquet or Feather, if the name of a file promises it: several such files may be one table."""
     by_name = format_of_name(RemotePath.of(path).path if is_remote(path) else path)
     return by_name if is_arrow(by_name) else None

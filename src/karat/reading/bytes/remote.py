@@ -51,8 +51,8 @@ class RemotePath:
 
     @classmethod
     def of(cls, uri: str) -> RemotePath:
-        found = _URI.fullmatch(uri)
-        scheme, user, path, options = found.groups("") if found else ("", "", uri, "")
+        match = _URI.fullmatch(uri)
+        scheme, user, path, options = match.groups("") if match else ("", "", uri, "")
         scheme = scheme.lower()
         return cls(_OTHER_SPELLINGS.get(scheme, scheme), user, path, options)
 
@@ -87,17 +87,13 @@ class RemotePath:
             if self.scheme == "s3":
                 environment = tuple(os.environ.get(name) for name in _S3_ENVIRONMENT)
                 return _s3(self.user, self.path.partition("/")[0], self.options, environment), self.path
-            return self._system_by_arrow()
+            from pyarrow.fs import FileSystem
+
+            limit = f"{'&' if self.options else '?'}retry_limit_seconds=10" if self.scheme in ("gs", "gcs") else ""
+            system, path = FileSystem.from_uri(f"{self.with_path(self.path)}{limit}")
+            return system, path
         except (OSError, pa.ArrowException) as error:
             raise self.error(error) from None
-
-    def _system_by_arrow(self) -> tuple[Any, str]:
-        from pyarrow.fs import FileSystem
-
-        limit = "retry_limit_seconds=10" if self.scheme in ("gs", "gcs") else ""
-        separator = "" if not limit else "&" if self.options else "?"
-        found: tuple[Any, str] = FileSystem.from_uri(f"{self.with_path(self.path)}{separator}{limit}")
-        return found
 
     def error(self, error: Exception) -> KaratError:
         """What went wrong, without what is secret."""
@@ -187,21 +183,21 @@ def _s3(user: str, bucket: str, options: str, environment: tuple[str | None, ...
     """The file system of a bucket: a new one would connect, and look for credentials, each time."""
     from pyarrow import fs
 
-    given = dict(parse_qsl(options.removeprefix("?"), keep_blank_values=True))
-    for name in given:
+    chosen = dict(parse_qsl(options.removeprefix("?"), keep_blank_values=True))
+    for name in chosen:
         hint = f"{did_you_mean(name, _S3_OPTIONS)} The options are {enumeration(_S3_OPTIONS, 'and')}.".strip()
         require(name in _S3_OPTIONS, f"{name} is not an option of s3://", hint)
-    endpoint = given.get("endpoint_override") or environment[0] or environment[1]
+    endpoint = chosen.get("endpoint_override") or environment[0] or environment[1]
     scheme, has_scheme, host = endpoint.partition("://") if endpoint else ("", "", "")
     key, _, secret = unquote(user.removesuffix("@")).partition(":")
-    region = given.get("region") or environment[2] or environment[3]
+    region = chosen.get("region") or environment[2] or environment[3]
     if not region and not endpoint:
         region = fs.resolve_s3_region(bucket)
     return fs.S3FileSystem(
         access_key=key or None,
         secret_key=secret or None,
         region=region,
-        scheme=given.get("scheme") or (scheme if has_scheme else "https"),
+        scheme=chosen.get("scheme") or (scheme if has_scheme else "https"),
         endpoint_override=(host if has_scheme else scheme).rstrip("/") or None,
         connect_timeout=_CONNECT_SECONDS,
         request_timeout=_REQUEST_SECONDS,

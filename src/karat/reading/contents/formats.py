@@ -35,31 +35,23 @@ def detect(file: InputFile, number: Number | None = None) -> Format:
     the name decides. Without a known name, a file that begins with a bracket is invalid JSON, and any other file is
     read as TREC.
     """
-    found = _format_of_content(file, number) or format_of_name(file.name)
-    return found or ("json" if file.first_byte() in (b"{", b"[") else "trec")
+    detected = _format_of_content(file, number) or format_of_name(file.name)
+    return detected or ("json" if file.first_byte() in (b"{", b"[") else "trec")
 
 
-def check_content(file: InputFile, given: Format, number: Number) -> None:
-    """Reject a file that cannot have the given format, and clearly has another one."""
-    found = _format_of_content(file, number)
-    may_be_as_given = (
-        found in (None, given)
-        or (given in ("csv", "tsv") and found in ("csv", "tsv", "trec") and _is_separated(file.start(_START), given))
-        or {given, found} == {"json", "jsonl"}
-        or (given == "trec" and not is_arrow(found) and fits(file.start(_START), layout_of_trec(number)))
-    )
-    if found is not None and not may_be_as_given:
-        what = f"the file was to be read as {IN_PROSE[given]}, but it looks like {IN_PROSE[found]}"
-        option = Parameter("truth_format" if number == "grade" else "run_format", found)
-        hint: Message = ["Leave the format out, or use ", option, "."]
-        raise KaratError(what, place=file.name, hint=hint)
-
-
-def is_certain(file: InputFile, found: Format, number: Number) -> bool:
-    """Whether both the content and the name of a file say that it has the format that was detected."""
-    start = file.start(_START)
-    by_content = arrow_format(start) or (json_or_jsonl(file) if is_json(start) else _of_lines(start, number))
-    return found == by_content == format_of_name(file.name)
+def check_content(file: InputFile, wanted: Format, number: Number) -> None:
+    """Reject a file that cannot have the format that is wanted, and clearly has another one."""
+    detected = _format_of_content(file, number)
+    if (
+        detected in (None, wanted)
+        or {wanted, detected} == {"json", "jsonl"}
+        or (wanted in ("csv", "tsv") and detected in ("csv", "tsv", "trec") and _is_separated(file, wanted))
+        or (wanted == "trec" and not is_arrow(detected) and fits(file.start(_START), layout_of_trec(number)))
+    ):
+        return
+    what = f"the file was to be read as {IN_PROSE[wanted]}, but it looks like {IN_PROSE[detected]}"
+    hint: Message = ["Leave the format out, or use ", Parameter(_format_option(number), detected), "."]
+    raise KaratError(what, place=file.name, hint=hint)
 
 
 def contradiction(file: InputFile, detected: Format) -> tuple[str, ...]:
@@ -72,20 +64,18 @@ def contradiction(file: InputFile, detected: Format) -> tuple[str, ...]:
 
 def _format_of_content(file: InputFile, number: Number | None) -> Format | None:
     """The format, if the content leaves no choice."""
-    if several := part_files(file.path):
-        return several[0]
+    if parts := part_files(file.path):
+        return parts[0]
     start = file.start(_START)
     if of_arrow := arrow_format(start):
         return of_arrow
     file.check_is_text()
-    return json_or_jsonl(file) if is_json(start) else _of_lines(start, number)
-
-
-def _of_lines(start: bytes, number: Number | None) -> Format | None:
-    """The format of a text in columns; None if it is not clear."""
+    if is_json(start):
+        return json_or_jsonl(file)
     if _is_trec(start, number):
         return "trec"
-    return looks_delimited(start) or ("trec" if _resembles_trec(start) and not _has_bracket(start) else None)
+    has_bracket = start.lstrip().startswith((b"{", b"["))
+    return looks_delimited(start) or ("trec" if _resembles_trec(start) and not has_bracket else None)
 
 
 def _is_trec(start: bytes, number: Number | None) -> bool:
@@ -102,14 +92,15 @@ def _resembles_trec(start: bytes) -> bool:
     return 2 * sum(has_width_of_trec(row) for row in rows) > len(rows)
 
 
-def _is_separated(start: bytes, given: Format) -> bool:
+def _is_separated(file: InputFile, form: Format) -> bool:
     """Whether the first line has a mark that separates columns in this format."""
-    first = start.lstrip().partition(b"\n")[0]
-    return b"\t" in first or (given == "csv" and (b"," in first or b";" in first))
+    first = file.start(_START).lstrip().partition(b"\n")[0]
+    return b"\t" in first or (form == "csv" and (b"," in first or b";" in first))
 
 
-def _has_bracket(start: bytes) -> bool:
-    return start.lstrip().startswith((b"{", b"["))
+def _format_option(number: Number) -> str:
+    """The parameter with which the format of a file is given."""
+    return "truth_format" if number == "grade" else "run_format"
 
 
 @dataclass(frozen=True)
@@ -133,11 +124,11 @@ class FormatGuess:
 
     def hint(self) -> Message:
         """That the format was guessed; empty if the name and the content agree on it."""
-        if is_arrow(self.format) or is_certain(self.file, self.format, self.number):
+        by_name = format_of_name(self.file.name)
+        if is_arrow(self.format) or self.format == by_name == _format_of_content(self.file, self.number):
             return ""
-        option = "truth_format" if self.number == "grade" else "run_format"
         read_as = f"The file is read as {IN_PROSE[self.format]}"
-        return [f"{read_as}; if it has another format, use ", Parameter(option), "."]
+        return [f"{read_as}; if it has another format, use ", Parameter(_format_option(self.number)), "."]
 
 
 @dataclass(frozen=True)
@@ -150,10 +141,6 @@ class GuessedTable:
     @property
     def name(self) -> str:
         return self.table.name
-
-    @property
-    def number(self) -> Number:
-        return self.table.number
 
     @property
     def by_rank(self) -> bool:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -14,7 +14,7 @@ from itertools import islice
 from karat.errors import KaratError, Place, plural
 from karat.reading.bytes.delimited_text import SEPARATORS, Row, TooLongError, parsed_rows, row_error
 from karat.reading.bytes.input_file import Block, InputFile, Progress
-from karat.reading.pairs.delimited_layout import Delimited, DelimitedLayout, empty_error, layout_of
+from karat.reading.pairs.delimited_layout import DelimitedLayout, empty_error
 from karat.reading.pairs.pair_checks import PairColumns, read_pairs
 from karat.reading.pairs.tables import Columns, Number, by_query, first_two_lines, is_small_file
 
@@ -28,17 +28,6 @@ class DelimitedTable:
     source: InputFile
     number: Number
     layout: DelimitedLayout
-
-    @classmethod
-    def of(
-        cls,
-        source: InputFile,
-        format: Delimited,  # noqa: A002
-        number: Number,
-        columns: Mapping[str, str] | None,
-    ) -> DelimitedTable:
-        """The table in a file; `columns` are the names or numbers of columns, by role."""
-        return cls(source, number, layout_of(source, format, number, columns))
 
     @property
     def name(self) -> str:
@@ -57,7 +46,7 @@ class DelimitedTable:
         from karat.reading.pairs.delimited_blocks import read_block
 
         for block in self._blocks(progress, self._last_row_end(whole_queries)):
-            yield partial(read_block, block, self.layout, self.number, self._is_guarded)
+            yield partial(read_block, block, self.layout, self.number, lambda: self._is_guarded)
 
     def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
         """The number of each document of each query in a small file."""
@@ -97,19 +86,16 @@ class DelimitedTable:
             yield Block(block.data[header:], self.source, block.offset + header)
 
     def _pairs(self, block: Block) -> PairColumns:
-        return parse_rows(block, self.layout, self.number, self._is_guarded)
+        return parse_rows(block, self.layout, self.number, lambda: self._is_guarded)
 
     def _last_row_end(self, whole_queries: bool) -> Callable[[bytearray], int]:
         from karat.reading.pairs.delimited_blocks import last_row_end
 
         return partial(last_row_end, layout=self.layout, whole_queries=whole_queries)
 
-    def _is_guarded(self) -> bool:
-        return self._guarded
-
     @cached_property
-    def _guarded(self) -> bool:
-        return guarded_ids(self._blocks(None, self._last_row_end(False)), self.layout)
+    def _is_guarded(self) -> bool:
+        return _are_guarded(self._blocks(None, self._last_row_end(False)), self.layout)
 
 
 def parse_rows(block: Block, layout: DelimitedLayout, number: Number, is_guarded: Callable[[], bool]) -> PairColumns:
@@ -151,22 +137,21 @@ def rows_of(block: Block, layout: DelimitedLayout) -> Iterator[Row]:
         raise row_error(error, layout.separator, block.place(error.args[1]), _WITHOUT_TEXTS) from None
 
 
-def guarded_ids(blocks: Iterator[Block], layout: DelimitedLayout) -> bool:
+def _are_guarded(blocks: Iterator[Block], layout: DelimitedLayout) -> bool:
     """Whether ids have an apostrophe before what a spreadsheet would run as a formula, as `--safe-csv` writes them.
 
     A safe file has no id that is a formula. In any other file, the apostrophe is part of the id.
     """
     from karat.output.delimited import is_formula
 
-    found = False
-    for block in blocks:
-        for row in rows_of(block, layout):
-            for cell in (row.cells[layout.query], row.cells[layout.doc]):
-                if is_formula(cell):
-                    if not cell.startswith("'"):
-                        return False
-                    found = True
-    return found
+    has_formula = False
+    rows = (row for block in blocks for row in rows_of(block, layout))
+    for cell in (row.cells[column] for row in rows for column in (layout.query, layout.doc)):
+        if is_formula(cell):
+            if not cell.startswith("'"):
+                return False
+            has_formula = True
+    return has_formula
 
 
 def _wrong_width(row: Row, layout: DelimitedLayout, block: Block) -> KaratError:

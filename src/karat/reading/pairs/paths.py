@@ -13,9 +13,9 @@ from typing import Any
 from karat.errors import KaratError, require, shown
 from karat.errors.arguments import is_remote
 from karat.reading.bytes.input_file import InputFile
-from karat.reading.bytes.names import format_of_name, is_arrow, without_suffixes
-from karat.reading.bytes.part_files import DESCRIPTION
-from karat.reading.bytes.remote import NAME_FILES, RemotePath, is_hidden, is_pattern, local_path, remote_files
+from karat.reading.bytes.names import without_suffixes
+from karat.reading.bytes.part_files import DESCRIPTION, arrow_format_of_name
+from karat.reading.bytes.remote import NAME_FILES, is_hidden, is_pattern, local_path, remote_files
 from karat.reading.pairs.data_sets import is_data_set
 
 _HINT = 'Pass {"bm25": run, "dense": run}, a list of paths, a folder, or a pattern such as "runs/*.trec".'
@@ -80,7 +80,8 @@ def expand(path: str) -> list[str]:
         return _files_in(path)
     if not is_pattern(path) or os.path.lexists(path):
         return [path]
-    files = [each for each in sorted(glob.glob(path, recursive=True)) if _is_listed(each, os.path.basename(path))]
+    matches = sorted(glob.glob(path, recursive=True))
+    files = [file for file in matches if _is_listed(file, os.path.basename(path))]
     require(files, "no file matches this pattern", NAME_FILES, place=path)
     return [path] if _are_parts(files) else files
 
@@ -99,11 +100,6 @@ def is_one_source(path: str) -> bool:
         return is_whole or _are_parts([name for name in names if not is_hidden(name)])
     except OSError:
         return False
-
-
-def is_table_file(path: str) -> bool:
-    """Whether a file is Parquet or Feather by its name: several of them may be one table."""
-    return is_arrow(format_of_name(RemotePath.of(path).path if is_remote(path) else path))
 
 
 def files_read(path: str) -> list[str]:
@@ -125,7 +121,7 @@ def _files_in(folder: str) -> list[str]:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise KaratError(f"cannot be read: {error.strerror}", place=folder) from None
-    files = [each for name in names if _is_listed(each := os.path.join(folder, name))]
+    files = [path for name in names if _is_listed(path := os.path.join(folder, name))]
     unfinished = "Spark has not finished writing it, or was stopped." if "_temporary" in names else NAME_FILES
     require(files, "this folder has no files", unfinished, place=folder)
     return files
@@ -133,7 +129,9 @@ def _files_in(folder: str) -> list[str]:
 
 def _are_parts(paths: list[str]) -> bool:
     """Whether these are the part files of a table."""
-    return bool(paths) and all(os.path.basename(path).startswith("part-") and is_table_file(path) for path in paths)
+    return bool(paths) and all(
+        os.path.basename(path).startswith("part-") and arrow_format_of_name(path) for path in paths
+    )
 
 
 def _is_listed(path: str, pattern: str = "*") -> bool:

@@ -47,10 +47,6 @@ class PairTable(Protocol):
         """The name of the source in messages."""
 
     @property
-    def number(self) -> Number:
-        """What the number of a row is."""
-
-    @property
     def by_rank(self) -> bool:
         """Whether the number of a row is minus its rank, because the source has no scores."""
 
@@ -162,22 +158,22 @@ def columns_of(pairs: PairColumns) -> Columns:
 
 def by_query(pairs: PairColumns) -> dict[str, dict[str, float]] | None:
     """The number of each document of each query; None if a document is listed twice for a query."""
-    found: dict[str, dict[str, float]] = {}
+    numbers: dict[str, dict[str, float]] = {}
     for query, doc, number in zip(pairs.queries, pairs.docs, pairs.numbers.tolist(), strict=True):
-        of_query = found.setdefault(query, {})
-        if doc in of_query:
+        documents = numbers.setdefault(query, {})
+        if doc in documents:
             return None
-        of_query[doc] = number
-    return found
+        documents[doc] = number
+    return numbers
 
 
 def first_two_lines(file: InputFile, blocks: Iterable[Block], lines_in: Callable[[Block], Sequence[int]]) -> Place:
     """The first two lines that `lines_in` finds in the blocks of a file, counted from 0: `run.trec:3 and 7`."""
     lines: list[int] = []
     for block in blocks:
-        found = lines_in(block)
-        before = file.lines_before(block.offset) if found else 0
-        lines += [before + line + 1 for line in found]
+        in_block = lines_in(block)
+        before = file.lines_before(block.offset) if in_block else 0
+        lines += [before + line + 1 for line in in_block]
         if len(lines) > 1:
             return Place(file.name, line=(lines[0], lines[1]))
     return Place(file.name)
