@@ -195,7 +195,7 @@ WRONG = {
     "line break": ("run", CSV + b'q9,"d\n1",2\n', "file.txt, line 'q9,\"d': a quotation mark is not closed."),
     "apostrophe": ("run", CSV + b"q9,'=d,2\n", "file.txt: an id begins with an apostrophe"),
     "json": ("run", PAIRS + b'{"query": \n', "file.txt, line '{\"query\": ': not JSON"),
-    "surrogate": ("run", b'{"query": "\\ud800", "doc": "d", "score": 1}\n', "file.txt:1: the id of the query is"),
+    "surrogate": ("run", b'{"query": "\\ud800", "doc": "d", "score": 1}\n', "file.txt:1, query: the id of the query"),
     "object": ("run", PAIRS + b"[1]\n", "file.txt, line '[1]': [1] is not an object."),
 }  # fmt: skip
 

@@ -74,7 +74,7 @@ def _pairs(schema: pa.Schema, number: Number, given: Mapping[str, str] | None, n
     """The columns of ground truth or of a run, with a row per pair or per query."""
     if lists := list_columns(schema, number, given, name):
         by_role = {"query": lists.query, "doc": lists.doc} | ({number: lists.number} if lists.number else {})
-        return TableColumns(lists.names, lists.query, by_role, read_lists(name, [], number, lists).notes, lists.doc)
+        return TableColumns(lists.present, lists.query, by_role, read_lists(name, [], number, lists).notes, lists.doc)
     columns = columns_to_read(schema.names, number, given, name)
     by_role = {"query": columns.query, "doc": columns.doc, "rank" if columns.by_rank else number: columns.number}
     names = list(dict.fromkeys(by_role.values()))

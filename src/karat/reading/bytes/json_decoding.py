@@ -38,8 +38,8 @@ def json_or_jsonl(file: InputFile) -> Literal["json", "jsonl"]:
     first, newline, rest = start.lstrip().partition(b"\n")
     if not newline and len(start) == _START:
         # In a long object, the first value of a record is a text or a number; that of a mapping is its documents.
-        found = _FIRST_KEY.match(first)
-        return "json" if not found or found[1] in b"{[" else "jsonl"
+        match = _FIRST_KEY.match(first)
+        return "json" if not match or match[1] in b"{[" else "jsonl"
     if not rest.strip():
         return "jsonl" if format_of_name(file.name) == "jsonl" else "json"
     return "jsonl" if _is_complete(first) or (_is_line(first) and _is_line(rest.lstrip())) else "json"
@@ -132,12 +132,12 @@ def _reject_constant(name: str) -> None:
 
 
 def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in values:
             raise KaratError(f"the key {shown(key)} appears twice in one object", hint="Keep one of them.")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 _STRICT_DECODER = json.JSONDecoder(parse_constant=_reject_constant, object_pairs_hook=_reject_repeated_keys)

@@ -83,7 +83,7 @@ class Choice:
 def choose(
     names: Sequence[str],
     roles: Sequence[ColumnRole],
-    given: Mapping[str, str] | None,
+    by_role: Mapping[str, str] | None,
     place: Place | str,
     noun: Noun = "column",
     *,
@@ -91,7 +91,7 @@ def choose(
     has: Callable[[str], bool] | None = None,
     hint: Callable[[Sequence[str]], Message] = lambda _missing: "",
 ) -> Choice:
-    """The columns with these roles, of a table or records with these names; `given` are names by role.
+    """The columns with these roles, of a table or records with these names; `by_role` are names that the caller gives.
 
     `fits` says whether the content of a column with a usual name fits, and `has` whether there is a column with a given
     name, if that is not one of the names. All columns that are missing are named in one error; `hint` says what to do
@@ -101,7 +101,7 @@ def choose(
     >>> choose(["qid", "url", "docno"], roles, {"doc": "url"}, "run.csv").columns
     {'query': 'qid', 'doc': 'url'}
     """
-    wanted = {role.name: (given or {})[role.name] for role in roles if role.name in (given or {})}
+    wanted = {role.name: (by_role or {})[role.name] for role in roles if role.name in (by_role or {})}
     _check_distinct(wanted, {role.name for role in roles if role.shared}, place, noun)
     columns: dict[str, str] = {}
     guesses = []
@@ -138,12 +138,12 @@ def first_value(holders: Iterable[object], role: AnyRole) -> object:
 
 
 def names_present(
-    given: GivenNames | None, has: Callable[[str], bool], place: Place | str, noun: Noun = "column"
+    by_role: GivenNames | None, has: Callable[[str], bool], place: Place | str, noun: Noun = "column"
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The given names that apply to a file, and notes on those that it does not have, if it need not have them."""
     present: dict[str, str] = {}
     notes = []
-    for role, name in (given or {}).items():
+    for role, name in (by_role or {}).items():
         if not isinstance(name, IfPresent):
             present[role] = name
         elif has(name.name):
@@ -153,9 +153,9 @@ def names_present(
     return present, tuple(notes)
 
 
-def plain_names(given: GivenNames | None) -> dict[str, str]:
+def plain_names(by_role: GivenNames | None) -> dict[str, str]:
     """The given names for a source that needs to have them all."""
-    return {role: name.name if isinstance(name, IfPresent) else name for role, name in (given or {}).items()}
+    return {role: name.name if isinstance(name, IfPresent) else name for role, name in (by_role or {}).items()}
 
 
 def absence(name: str, noun: Noun) -> str:
@@ -195,9 +195,9 @@ def listed(names: Sequence[str]) -> str:
     return (", ".join(map(shown, names[:_MAX_LISTED])) or "none") + more
 
 
-def _check_distinct(given: Mapping[str, str], shared: set[str], place: Place | str, noun: Noun) -> None:
+def _check_distinct(by_role: Mapping[str, str], shared: set[str], place: Place | str, noun: Noun) -> None:
     roles: dict[str, str] = {}
-    for role, name in given.items():
+    for role, name in by_role.items():
         if role not in shared and (other := roles.setdefault(name, role)) != role:
             what = f"the {noun} {shown(name)} is given for both {other} and {role}"
             raise KaratError(what, place=place, hint=f"Each has a {noun} of its own.")

@@ -61,11 +61,11 @@ _HINTS: dict[TextContent, str] = {
 class _Facts:
     """What the names and first values of records say. `fields` are given names of fields of results."""
 
-    def __init__(self, found: Sample, fields: Mapping[str, str]) -> None:
-        self.sample, self.fields = found, fields
-        self.names = {name.strip().casefold().replace("-", "_") for name in found.names if isinstance(name, str)}
-        self.query = find_column(found.names, "query")
-        self.is_table = found.format in ("csv", "tsv")
+    def __init__(self, start: Sample, fields: Mapping[str, str]) -> None:
+        self.sample, self.fields = start, fields
+        self.names = {name.strip().casefold().replace("-", "_") for name in start.names if isinstance(name, str)}
+        self.query = find_column(start.names, "query")
+        self.is_table = start.format in ("csv", "tsv")
 
     @cached_property
     def by_field(self) -> dict[str, set[str]]:
@@ -148,7 +148,7 @@ _RULES: tuple[tuple[str, Callable[[_Facts], object]], ...] = (
 
 
 def content_of(
-    file: InputFile, given: str | None = None, fields: Mapping[str, str] | None = None, doc: str | None = None
+    file: InputFile, form: str | None = None, fields: Mapping[str, str] | None = None, doc: str | None = None
 ) -> Content:
     """What a file of a command line contains, given its format, the names of fields of results and that of documents.
 
@@ -158,21 +158,21 @@ def content_of(
         return "documents"
     if os.path.isfile(os.path.join(file.path, DESCRIPTION)):
         return "scores"
-    found = sample(file, given)
-    if found.format == "trec":
+    start = sample(file, form)
+    if start.format == "trec":
         return "documents" if file.first_byte() else "nothing"
-    if found.format == "json" and isinstance(found.value, dict):
-        of_object = _content_of_object(found.value, fields or {})
+    if start.format == "json" and isinstance(start.value, dict):
+        content = _content_of_object(start.value, fields or {})
         # The format of saved scores is never given.
-        return "documents" if given is not None and of_object == "documents or scores" else of_object
-    if not found.names:
+        return "documents" if form is not None and content == "documents or scores" else content
+    if not start.names:
         return "nothing"
-    return "documents" if doc in found.names else _guess(found, _EVALUATED, fields) or "records"
+    return "documents" if doc in start.names else _guess(start, _EVALUATED, fields) or "records"
 
 
-def is_saved_scores(file: InputFile, given: str | None = None) -> bool:
-    """Whether a file contains saved scores, or may do so, if this format is given."""
-    return content_of(file, given) in ("scores", "documents or scores", "nothing")
+def is_saved_scores(file: InputFile, form: str | None = None) -> bool:
+    """Whether a file contains saved scores, or may do so, if it has this format."""
+    return content_of(file, form) in ("scores", "documents or scores", "nothing")
 
 
 def first_is_truth(contents: Sequence[Content], accepts_saved: bool) -> bool:
@@ -195,8 +195,8 @@ def kind_of_file(file: InputFile, form: Format) -> Kind | None:
         return _TREC.get(min(len(next(lines, b"").split()), 6))
     start = sample(file, form)
     names = names_in(start)
-    if (found := kind_of_columns(names)) or form not in ("csv", "tsv", "json"):
-        return found
+    if (kind := kind_of_columns(names)) or form not in ("csv", "tsv", "json"):
+        return kind
     if form == "json":
         if isinstance(start.value, dict):
             reject_elasticsearch(start.value, file.name)
@@ -211,14 +211,17 @@ def kind_of_columns(names: Iterable[str]) -> Kind | None:
     return kind
 
 
-def names_in(found: Sample) -> Sequence[str]:
+def names_in(start: Sample) -> Sequence[str]:
     """The columns of a table, or the fields of the first records; nothing for a TREC file."""
-    return tuple(found.value) if isinstance(found.value, dict) else found.names
+    return tuple(start.value) if isinstance(start.value, dict) else start.names
 
 
-def check_text_file(texts: TextFile, content: TextContent, given: Collection[str] = ()) -> None:
-    """Reject a run, ground truth or results given as texts, judging by how the file begins; `given` are roles."""
-    if texts.format is None or "text" in given:
+def check_text_file(texts: TextFile, content: TextContent, by_role: Collection[str] = ()) -> None:
+    """Reject a run, ground truth or results given as texts, judging by how the file begins.
+
+    `by_role` are the columns that the caller names: if that of the texts is one, there is no doubt.
+    """
+    if texts.format is None or "text" in by_role:
         return
     name = texts.file.name
     if texts.format == "trec":
@@ -241,8 +244,8 @@ def reject_pairs(names: Sequence[str], content: TextContent, place: Place | str)
     """Reject the columns of a run, of ground truth or of results, unless there are texts among them."""
     names = [name for name in names if isinstance(name, str)]
     kind = _guess(Sample("jsonl", tuple(names)), _NOT_TEXTS)
-    found = _KNOWN.get(kind) or _headerless(names) or (_EITHER if _are_pairs(names) else None)
-    if found is None:
+    what = _KNOWN.get(kind) or _headerless(names) or (_EITHER if _are_pairs(names) else None)
+    if what is None:
         return
     if content == "corpus":
         text = find_column(names, "doc_text", [find_column(names, "doc_id")])
@@ -250,10 +253,10 @@ def reject_pairs(names: Sequence[str], content: TextContent, place: Place | str)
         query = find_column(names, "query_id")
         text = find_column(names, "query_text", [query])
         # Beside the documents of a query, a column such as text or title is about the documents.
-        is_of_document = found != _KNOWN["results"] and find_column(names, "doc", [query, text])
+        is_of_document = what != _KNOWN["results"] and find_column(names, "doc", [query, text])
         text = None if is_of_document and is_spelling(text, "doc_text") else text
     if text is None:
-        raise _not_texts(found, content, place)
+        raise _not_texts(what, content, place)
 
 
 def reject_lists_and_numbers(values: Iterable[Any], content: TextContent, place: Place | str) -> None:
@@ -263,9 +266,9 @@ def reject_lists_and_numbers(values: Iterable[Any], content: TextContent, place:
         raise _not_texts(_EITHER, content, place)
 
 
-def _guess(found: Sample, among: Collection[str], fields: Mapping[str, str] | None = None) -> Any:
+def _guess(start: Sample, among: Collection[str], fields: Mapping[str, str] | None = None) -> Any:
     """The first of the rules that holds, of those about what comes into question; None if none holds."""
-    facts = _Facts(found, fields or {})
+    facts = _Facts(start, fields or {})
     kind = next((kind for kind, holds in _RULES if kind in among and holds(facts)), None)
     return "results" if kind in (_INCOMPLETE, _PART) else kind
 
@@ -290,12 +293,12 @@ def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> C
 
 def _headerless(names: Sequence[str]) -> str | None:
     """What a table is whose first row has these values in place of names, if it is a run or ground truth."""
-    place, found = _HEADERLESS.get(len(names), (0, None))
+    position, what = _HEADERLESS.get(len(names), (0, None))
     try:
-        float(names[place] if found else "")
+        float(names[position] if what else "")
     except ValueError:
         return None
-    return found
+    return what
 
 
 def _are_pairs(names: Sequence[str]) -> bool:
@@ -322,6 +325,6 @@ def _are_answers(value: object) -> bool:
     return is_squad or all(isinstance(each, str) for each in value.values())
 
 
-def _not_texts(found: str, content: TextContent, place: Place | str) -> KaratError:
+def _not_texts(what: str, content: TextContent, place: Place | str) -> KaratError:
     texts = {"queries": "the texts of queries", "corpus": "the texts of documents"}[content]
-    return KaratError(f"{found}, not {texts}", place=place, hint=_HINTS[content])
+    return KaratError(f"{what}, not {texts}", place=place, hint=_HINTS[content])

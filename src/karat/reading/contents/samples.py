@@ -38,19 +38,19 @@ class Sample:
     """whether the last record or value of JSON may be cut off"""
 
 
-def sample(file: InputFile, given: str | None = None) -> Sample:
-    """How a file begins; `given` is its format, if it is not to be detected."""
-    of_file = detect(file) if given is None else check_format(given)
-    if is_arrow(of_file):
-        return _of_arrow(file, of_file)
-    if of_file == "trec":
+def sample(file: InputFile, form: str | None = None) -> Sample:
+    """How a file begins; `form` is its format, if it is not to be detected."""
+    form = detect(file) if form is None else check_format(form)
+    if is_arrow(form):
+        return _of_arrow(file, form)
+    if form == "trec":
         return Sample("trec")
     start = file.start(_START)
     is_cut = len(start) == _START
     text = start.decode(errors="replace")
-    if of_file in ("csv", "tsv"):
-        return _of_table(text, of_file, not is_cut)
-    if of_file == "jsonl":
+    if form in ("csv", "tsv"):
+        return _of_table(text, form, not is_cut)
+    if form == "jsonl":
         lines = [line for line in text.splitlines() if line.strip()]
         values = [beginning_of_json(line) for line in lines[:_ROWS]]
         records = tuple(value for value in values if isinstance(value, dict))
@@ -92,20 +92,19 @@ def _names(records: tuple[Mapping[str, Any], ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for record in records for name in record))
 
 
-def _of_table(text: str, of_file: Format, is_whole: bool) -> Sample:
-    separator = "\t" if of_file == "tsv" else separator_of(text)
-    found = first_rows(text, separator, whole=is_whole)[:_ROWS]
-    rows = [[cell.strip() for cell in row] for row in found]
+def _of_table(text: str, form: Format, is_whole: bool) -> Sample:
+    separator = "\t" if form == "tsv" else separator_of(text)
+    rows = [[cell.strip() for cell in row] for row in first_rows(text, separator, whole=is_whole)[:_ROWS]]
     names = tuple(rows[0]) if rows else ()
-    return Sample(of_file, names, tuple(dict(zip(names, row, strict=False)) for row in rows[1:]))
+    return Sample(form, names, tuple(dict(zip(names, row, strict=False)) for row in rows[1:]))
 
 
-def _of_arrow(file: InputFile, of_file: Format) -> Sample:
+def _of_arrow(file: InputFile, form: Format) -> Sample:
     from karat.reading.bytes.arrow_file import ArrowFile
 
     schema = ArrowFile.of(files_of_table(file)[0]).schema()
     record = {field.name: _example(field.type) for field in schema}
-    return Sample(of_file, tuple(schema.names), (record,), metadata=tuple(schema.metadata or ()))
+    return Sample(form, tuple(schema.names), (record,), metadata=tuple(schema.metadata or ()))
 
 
 def _example(kind: Any) -> Any:

@@ -69,12 +69,12 @@ def read_truth(
             check_matched_by_id(key, "a table", file.name, gold=True)
             truth = truth_from_table(content, key)
         truth = replace(truth, notes=(*notes, *truth.notes))
-    elif found := _of_object(source, "grade", columns, name):
-        if isinstance(found, ByQuery):
-            truth = _truth_by_query(found, key, name)
+    elif table := _of_object(source, "grade", columns, name):
+        if isinstance(table, ByQuery):
+            truth = _truth_by_query(table, key, name)
         else:
             check_matched_by_id(key, "a table", name, gold=True)
-            truth = replace(truth_from_rows(found.grouped()).normalized_by(key), notes=found.notes)
+            truth = replace(truth_from_rows(table.grouped()).normalized_by(key), notes=table.notes)
     elif isinstance(source, Mapping):
         _reject_columns(columns, "truth_columns")
         truth = truth_from_mapping(source, key, name)
@@ -115,11 +115,11 @@ def read_run(
             return _run_by_query(replace(content, notes=(*notes, *content.notes)), key, file.name)
         check_matched_by_id(key, "a table", file.name)
         return TableRun(content, progress, notes)
-    if found := _of_object(source, "score", columns, name):
-        if isinstance(found, ByQuery):
-            return _run_by_query(found, key, name)
+    if table := _of_object(source, "score", columns, name):
+        if isinstance(table, ByQuery):
+            return _run_by_query(table, key, name)
         check_matched_by_id(key, "a table", name)
-        return found.run()
+        return table.run()
     if isinstance(source, Mapping):
         _reject_columns(columns, "run_columns")
         return run_from_mapping(source, key, name)
@@ -131,8 +131,8 @@ def read_run(
 
 def _of_object(source: Any, number: Number, columns: GivenNames | None, name: str) -> Frame | ByQuery | None:
     """The documents in a data frame, in rows or in records with lists of documents; None for anything else."""
-    given = plain_names(columns)
-    return records_by_query(source, number, given, name) or read_object(source, number, given, name)
+    by_role = plain_names(columns)
+    return records_by_query(source, number, by_role, name) or read_object(source, number, by_role, name)
 
 
 def _truth_by_query(content: ByQuery, key: Key, name: str) -> Truth:

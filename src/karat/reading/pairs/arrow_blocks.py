@@ -98,14 +98,14 @@ class _RowGroup(NamedTuple):
         """All rows."""
         with opened() as native:  # a reader of its own: readers are not to be used by several threads
             parquet = self.open_parquet(native, read_dictionary=self._dictionaries(native, columns))
-            return parquet.read_row_group(self.number, columns=_wanted(columns), use_threads=False)
+            return parquet.read_row_group(self.number, columns=columns.names, use_threads=False)
 
     def batches(self, native: pa.NativeFile, columns: ReadColumns) -> Iterator[pa.RecordBatch]:
         """The rows in parts."""
         dictionaries = self._dictionaries(native, columns)
         parquet = self.open_parquet(native, read_dictionary=dictionaries, buffer_size=_BUFFER, pre_buffer=False)
         rows = rows_at_once(self.rows, self.size, _ROWS_PER_PART)
-        yield from parquet.iter_batches(rows, row_groups=[self.number], columns=_wanted(columns))
+        yield from parquet.iter_batches(rows, row_groups=[self.number], columns=columns.names)
 
     def _dictionaries(self, native: pa.NativeFile, columns: ReadColumns) -> list[str]:
         """The columns that are read as numbers, and a dictionary of their texts.
@@ -122,14 +122,10 @@ class _RowGroup(NamedTuple):
         return [columns.query]
 
 
-def _wanted(columns: ReadColumns) -> list[str]:
-    return list({columns.query, columns.doc, columns.number})
-
-
 def _slices(file: ArrowFile, native: pa.NativeFile, columns: ReadColumns) -> Iterator[_Rows]:
     """The rows of an Arrow file: one record batch, or a part of a large one, at a time."""
     first_row = 0
-    for done, batch in file.batches(native, [columns.query, columns.doc, columns.number]):
+    for done, batch in file.batches(native, columns.names):
         for start in range(0, len(batch), _ROWS_PER_PART):
             rows = batch.slice(start, _ROWS_PER_PART)
             yield _Rows(first_row, done, partial(pa.Table.from_batches, [rows]))
@@ -141,9 +137,8 @@ def _block(file: ArrowFile, columns: ReadColumns, rules: PairRules, rows: _Rows)
         table = rows.read()
         # Arrow trusts a file: its texts may not be UTF-8, and a damaged offset would be read outside of the data.
         table.validate(full=True)
-        names = (columns.query, columns.doc, columns.number)
-        places = [Place(file.name, column=name) for name in names]
-        query, doc, number = (table[name] for name in names)
+        places = [Place(file.name, column=name) for name in columns.names]
+        query, doc, number = (table[name] for name in columns.names)
         stretches = _stretches(query, places[0])
         docs, values = valid_ids(doc, places[1]), valid_numbers(number, rules, places[2])
         if stretches is None or docs is None or values is None:

@@ -86,7 +86,7 @@ def valid_numbers(column: pa.ChunkedArray, rules: PairRules, place: Place | str)
 
 def checked_columns(table: pa.Table, columns: ReadColumns, rules: PairRules, name: str, first_row: int = 0) -> Columns:
     """The pairs in the rows of a table, read one by one; an error names the first row that is wrong, and the column."""
-    names = (columns.query, columns.doc, columns.number)
+    names = columns.names
     values = [decoded(table[column], Place(name, column=column)) for column in names]
 
     def rows() -> Iterator[tuple[object, object, object]]:
@@ -153,27 +153,32 @@ class ListColumns(ReadColumns):
     has_maps: bool = False
     """whether fields of documents, such as their metadata, are maps"""
 
+    @property
+    def present(self) -> list[str]:
+        """The names of the columns that there are."""
+        return [name for name in self.names if name]
+
 
 def list_columns(
-    schema: pa.Schema, number: Number, given: Mapping[str, str] | None, place: Place | str
+    schema: pa.Schema, number: Number, by_role: Mapping[str, str] | None, place: Place | str
 ) -> ListColumns | None:
-    """The columns to read; None if the documents are not in lists."""
+    """The columns to read; None if the documents are not in lists. `by_role` are names that the caller gives."""
     lists = [field.name for field in schema if _is_list(field.type)]
-    found = columns_with_lists(schema.names, lists, number, given, "column") if lists else None
-    if found is None:
+    columns = columns_with_lists(schema.names, lists, number, by_role, "column") if lists else None
+    if columns is None:
         return None
-    is_given = number in (given or {})
-    of_number = (given or {}).get(number) or find_column([name for name in lists if name != found.doc], number)
+    given_name = (by_role or {}).get(number)
+    of_number = given_name or find_column([name for name in lists if name != columns.doc], number)
     if of_number is not None and of_number not in lists:
-        what = f"the column {shown(found.doc)} contains lists, but {shown(of_number)} does not"
+        what = f"the column {shown(columns.doc)} contains lists, but {shown(of_number)} does not"
         raise KaratError(what, place=place, hint="Each document of a list needs a number in a list of the same length.")
-    guessed = found.guessed
+    guessed = columns.guessed
     if of_number is not None:
         check_unique([of_number], schema.names, place)
-        guessed += () if is_given or of_number == number else (Guess(number, of_number),)
-    kind = schema.field(found.doc).type
+        guessed += () if given_name or of_number == number else (Guess(number, of_number),)
+    kind = schema.field(columns.doc).type
     has_maps = not pa.types.is_map(kind) and _has_maps(kind.value_type)
-    return ListColumns(found.query, found.doc, of_number or "", guessed=guessed, has_maps=has_maps)
+    return ListColumns(columns.query, columns.doc, of_number or "", guessed=guessed, has_maps=has_maps)
 
 
 def read_lists(

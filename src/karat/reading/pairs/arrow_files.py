@@ -25,18 +25,18 @@ def open_arrow(
     files: Sequence[InputFile],
     format: ArrowFormat,  # noqa: A002
     number: Number,
-    given: Mapping[str, str] | None,
+    by_role: Mapping[str, str] | None,
 ) -> ArrowTable | ByQuery:
     """The table in these files; if it has a row per query, with a list of documents, a mapping of queries to them."""
     opened = [ArrowFile(file, format) for file in files]
     schemas = [file.schema() for file in opened]
-    if lists := list_columns(schemas[0], number, given, name):
-        return read_lists(name, (row for file in opened for row in _rows(file, lists.names)), number, lists)
+    if lists := list_columns(schemas[0], number, by_role, name):
+        return read_lists(name, (row for file in opened for row in _rows(file, lists.present)), number, lists)
     columns = [
-        columns_to_read(schema.names, number, given, file.name) for file, schema in zip(opened, schemas, strict=True)
+        columns_to_read(schema.names, number, by_role, file.name) for file, schema in zip(opened, schemas, strict=True)
     ]
-    if len({(each.query, each.doc, each.number) for each in columns}) > 1:
-        other = next(at for at, each in enumerate(columns) if each != columns[0])
+    other = next((at for at, of_file in enumerate(columns) if of_file.names != columns[0].names), None)
+    if other is not None:
         what = f"the columns ({', '.join(map(shown, schemas[other].names))}) differ from those of {files[0].name}"
         raise KaratError(what, place=files[other].name, hint="The files of one table have the same columns.")
     notes = (*columns[0].note(name), *id_notes(schemas[0], columns[0], name))
@@ -66,15 +66,15 @@ class ArrowTable:
 
     def locate(self, query: str, doc: str) -> Place:
         """The first two rows with this query and document: `run.parquet, rows 3 and 7`."""
-        found: list[Place] = []
+        places: list[Place] = []
         for block in self._blocks():
             for at in pc.indices_nonzero(pc.equal(block.queries, query)).to_pylist():
                 start = int(block.ends[at - 1]) if at else 0
                 docs = block.docs.slice(start, int(block.ends[at]) - start)
                 rows = pc.indices_nonzero(pc.equal(docs, doc)).to_pylist()
-                found += [Place(block.file.name, row=block.first_row + start + row) for row in rows]
-            if len(found) > 1:
-                return both(*found[:2])
+                places += [Place(block.file.name, row=block.first_row + start + row) for row in rows]
+            if len(places) > 1:
+                return both(*places[:2])
         return Place(self.name)
 
     def empty_error(self) -> KaratError:

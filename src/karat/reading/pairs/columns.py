@@ -31,8 +31,8 @@ class ReadColumns:
 
     @property
     def names(self) -> list[str]:
-        """The names of all of them."""
-        return [name for name in (self.query, self.doc, self.number) if name]
+        """The names of the query, the document and the number."""
+        return [self.query, self.doc, self.number]
 
     def note(self, place: Place | str) -> tuple[str, ...]:
         """What was guessed about the columns: one sentence, or none."""
@@ -46,33 +46,32 @@ class ReadColumns:
 def columns_to_read(
     names: Sequence[str],
     number: Literal["grade", "score"],
-    given: Mapping[str, str] | None,
+    by_role: Mapping[str, str] | None,
     place: Place | str,
     noun: Noun = "column",
 ) -> ReadColumns:
-    """The columns of a table that contain the query, the document and the number; `given` are names by role.
+    """The columns of a table that contain the query, the document and the number.
 
-    A table of a run without scores may have ranks instead.
+    `by_role` are names that the caller gives. A table of a run without scores may have ranks instead.
     """
-    wanted = _checked(given, number)
+    wanted = _checked(by_role, number)
     of_number: Role = number
     has_scores = "score" in wanted or ("rank" not in wanted and find_column(names, "score"))
     if number == "score" and not has_scores and ("rank" in wanted or find_column(names, "rank")):
         of_number = "rank"
     roles = [ColumnRole("query", "query"), ColumnRole("doc", "doc"), ColumnRole(of_number, of_number)]
-    found = choose(names, roles, wanted, place, noun, hint=partial(_hint, names, number))
-    columns = found.columns
+    choice = choose(names, roles, wanted, place, noun, hint=partial(_hint, names, number))
+    columns = choice.columns
     if number == "grade" and "grade" not in wanted and _is_run(names, columns["grade"]):
         what = f"the ground truth has ranks and scores, but no {noun} of grades"
         hint = f"This looks like a run: {_WRONG_ORDER} If these scores are grades, use "
         raise KaratError(what, place=place, hint=[hint, Parameter("truth_columns", {"grade": columns["grade"]}), "."])
-    return ReadColumns(
-        columns["query"], columns["doc"], columns[of_number], of_number == "rank", found.guesses, found.noun
-    )
+    query, doc, value = (columns[role.name] for role in roles)
+    return ReadColumns(query, doc, value, of_number == "rank", choice.guesses, noun)
 
 
 def lists_to_read(
-    record: Mapping[str, object], number: Literal["grade", "score"], given: Mapping[str, str] | None
+    record: Mapping[str, object], number: Literal["grade", "score"], by_role: Mapping[str, str] | None
 ) -> ReadColumns | None:
     """The fields of the query and of a list of its documents; None if a record has no such list.
 
@@ -81,29 +80,29 @@ def lists_to_read(
     lists = [
         name
         for name, value in record.items()
-        if isinstance(value, list | Mapping) and (name == (given or {}).get("doc") or not is_spelling(name, "doc"))
+        if isinstance(value, list | Mapping) and (name == (by_role or {}).get("doc") or not is_spelling(name, "doc"))
     ]
-    return columns_with_lists([*record], lists, number, given, "field") if lists else None
+    return columns_with_lists([*record], lists, number, by_role, "field") if lists else None
 
 
 def columns_with_lists(
     names: Sequence[str],
     lists: Collection[str],
     number: Literal["grade", "score"],
-    given: Mapping[str, str] | None,
+    by_role: Mapping[str, str] | None,
     noun: Noun,
 ) -> ReadColumns | None:
     """The columns or fields of the query and of a list of its documents; None if no such list is among the `lists`.
 
     The list of documents can be given as `doc`.
     """
-    wanted = _checked(given, number)
+    wanted = _checked(by_role, number)
     own = "truth" if number == "grade" else "retrieved"
     roles = (
         ColumnRole("doc", "truth_list" if number == "grade" else "run_list", (own, "documents"), required=False),
         ColumnRole("query", "list_query", required=False),
     )
-    found = choose(
+    choice = choose(
         names,
         roles,
         {role: name for role, name in wanted.items() if role in ("query", "doc") and name in names},
@@ -111,24 +110,24 @@ def columns_with_lists(
         noun,
         fits=lambda role, name: (name in lists) == (role.name == "doc"),
     )
-    columns = found.columns
+    columns = choice.columns
     is_listed = columns.keys() == {"query", "doc"} and columns["doc"] in lists and columns["query"] not in lists
     if not is_listed or any(wanted.get(role, columns[role]) != columns[role] for role in columns):
         return None
-    return ReadColumns(columns["query"], columns["doc"], "", guessed=tuple(reversed(found.guesses)), noun=noun)
+    return ReadColumns(columns["query"], columns["doc"], "", guessed=tuple(reversed(choice.guesses)), noun=noun)
 
 
-def _checked(given: Mapping[str, str] | None, number: str) -> dict[str, str]:
+def _checked(by_role: Mapping[str, str] | None, number: str) -> dict[str, str]:
     """The names of columns that are given, by role; an error if one is not a text, or has another role."""
     roles = ("query", "doc", number, *(["rank"] if number == "score" else []))
-    for role, name in (given or {}).items():
+    for role, name in (by_role or {}).items():
         if not isinstance(name, str):
             hint = f"Pass the name of the column for {shown(role)} as a string."
             raise KaratError(f"{shown(name)} is not the name of a column", hint=hint)
         if not isinstance(role, str) or role not in roles:
             what = f"{shown(role)} is not one of the columns {enumeration(roles, 'and')}"
             raise KaratError(what, hint="Map them to the names of your columns, for example {'doc': 'docno'}.")
-    return dict(given or {})
+    return dict(by_role or {})
 
 
 def _hint(names: Sequence[str], number: Literal["grade", "score"], missing: Sequence[str]) -> Message:

@@ -60,10 +60,10 @@ def texts_file(path: str | os.PathLike[str], content: Literal["queries", "corpus
     """The file with the texts of the queries, or of the documents, in the folder of a data set; None if it is none."""
     names = [f"{content}.jsonl{suffix}" for suffix in ("", *COMPRESSIONS)]
     try:
-        found = next((name for name in names if Path(os.fsdecode(path), name).is_file()), None)
+        file = next((name for name in names if Path(os.fsdecode(path), name).is_file()), None)
     except (OSError, ValueError):
         return None
-    return os.path.join(path, found or names[0]) if found or is_data_set(path) else None
+    return os.path.join(path, file or names[0]) if file or is_data_set(path) else None
 
 
 def _splits(folder: str) -> dict[str, str]:

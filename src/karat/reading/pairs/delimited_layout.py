@@ -27,7 +27,6 @@ _PEEK = 1 << 16  # bytes
 _LARGEST_PEEK = 1 << 22
 _DECIMAL_ID = re.compile(r"\d+\.0")
 Rows = Sequence[Sequence[str]]
-
 _THIRD: Message = [Parameter("run_columns", {"rank": "3"}), " or ", Parameter("run_columns", {"score": "3"})]
 _NO_ITERATION = {"0", "Q0", "q0"}  # in the second column of TREC files
 
@@ -71,7 +70,7 @@ def looks_delimited(start: bytes) -> Delimited | None:
     if not rows or len(rows[0]) < 2:
         return None
     if not _has_known_names(rows[0]) and (
-        len({*map(len, rows)}) > 1 or is_trec(text.splitlines()[: len(rows)], separator)
+        len({*map(len, rows)}) > 1 or _is_trec(text.splitlines()[: len(rows)], separator)
     ):
         return None
     return "tsv" if separator == "\t" else "csv"
@@ -81,9 +80,9 @@ def layout_of(
     file: InputFile,
     format: Delimited,  # noqa: A002
     number: Number,
-    given: Mapping[str, str] | None,
+    by_role: Mapping[str, str] | None,
 ) -> DelimitedLayout:
-    """The layout of a file; `given` are the columns to read by role: their names, or their numbers from 1."""
+    """The layout of a file; `by_role` are the columns to read: their names, or their numbers from 1."""
     start, separator, rows = _beginning(file, format)
     if not rows:
         _check_first_row(start, separator, file.name)
@@ -91,14 +90,14 @@ def layout_of(
     width = len(rows[0])
     if width == 1:
         raise _one_column(file.name, rows[0][0], number)
-    has_header = _has_header(rows, given)
-    names = tuple(map(str.strip, rows[0])) if has_header else assumed_names(rows, number, given, file.name)
+    has_header = _has_header(rows, by_role)
+    names = tuple(map(str.strip, rows[0])) if has_header else _assumed_names(rows, number, by_role, file.name)
     # A table of relevant documents may have no grades.
     all_names = (*names, "grade") if width == 2 and number == "grade" else names
-    columns = columns_to_read(all_names, number, _by_name(given, names), file.name)
-    query, doc, value = map(all_names.index, (columns.query, columns.doc, columns.number))
+    columns = columns_to_read(all_names, number, _by_name(by_role, names), file.name)
+    query, doc, value = map(all_names.index, columns.names)
     notes = columns.note(file.name)
-    if not has_header and set(names) - {*column_numbers(width)}:
+    if not has_header and set(names) - {*_column_numbers(width)}:
         layout = f"{file.name}: the file has no header; its columns are read as {enumeration(names, 'and')}"
         notes = (layout, *replace(columns, by_rank=False).note(file.name))
     if value == width:
@@ -110,7 +109,7 @@ def layout_of(
     )
 
 
-def _decimal_ids_note(rows: Sequence[Sequence[str]], columns: Mapping[str, int], name: str) -> tuple[str, ...]:
+def _decimal_ids_note(rows: Rows, columns: Mapping[str, int], name: str) -> tuple[str, ...]:
     """A note on ids such as `7.0`, which pandas writes for whole numbers if one is missing: they do not match `7`."""
     decimal = [
         shown(column)
@@ -156,10 +155,10 @@ def _beginning(file: InputFile, format: Delimited) -> tuple[bytes, str, list[lis
         size *= 8
 
 
-def _has_header(rows: Sequence[Sequence[str]], given: Mapping[str, str] | None) -> bool:
+def _has_header(rows: Rows, by_role: Mapping[str, str] | None) -> bool:
     """Whether the first row names the columns: by known names, or by texts above columns of numbers."""
     first, *others = rows
-    if _has_known_names(first) or any(name in first and not is_number(name) for name in (given or {}).values()):
+    if _has_known_names(first) or any(name in first and not is_number(name) for name in (by_role or {}).values()):
         return True
     columns = zip(first, zip(*others, strict=False), strict=False)
     above_numbers = [name for name, cells in columns if all(map(is_number, cells))]
@@ -172,10 +171,10 @@ def _has_known_names(row: Sequence[str]) -> bool:
     return sum(any(is_spelling(name, role) for name in row for role in group) for group in roles) > 1
 
 
-def _by_name(given: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str]:
+def _by_name(by_role: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str]:
     """The columns to read by name; a number is the position of a column, unless it is the name of one."""
-    by_number = dict(zip(column_numbers(len(names)), names, strict=True))
-    return {role: name if name in names else by_number.get(name, name) for role, name in (given or {}).items()}
+    by_number = dict(zip(_column_numbers(len(names)), names, strict=True))
+    return {role: name if name in names else by_number.get(name, name) for role, name in (by_role or {}).items()}
 
 
 def _one_column(name: str, first: str, number: Number) -> KaratError:
@@ -183,16 +182,16 @@ def _one_column(name: str, first: str, number: Number) -> KaratError:
     return KaratError(f"the first line has only one column: {shown(first)}", place=Place(name, line=1), hint=hint)
 
 
-def assumed_names(rows: Rows, number: Number, given: Mapping[str, str] | None, place: str) -> tuple[str, ...]:
-    """Names for the columns of a file without a header: their numbers from 1, if the columns to read are `given`."""
-    numbers = column_numbers(len(rows[0]))
-    for name in (given or {}).values():
+def _assumed_names(rows: Rows, number: Number, by_role: Mapping[str, str] | None, place: str) -> tuple[str, ...]:
+    """Names for the columns of a file without a header: their numbers from 1, if the columns to read are given."""
+    numbers = _column_numbers(len(rows[0]))
+    by_role = by_role or {}
+    for name in by_role.values():
         if name not in numbers:
             what = f"the file has no header, and so no column {shown(name)}"
             raise KaratError(what, place=place, hint=_by_number_hint(number))
-    chosen = {role for role, name in (given or {}).items() if name in numbers}
-    number_is_given = bool(chosen & {number, "rank"})
-    if {"query", "doc"} <= chosen and number_is_given:
+    number_is_given = number in by_role or "rank" in by_role
+    if {"query", "doc"} <= by_role.keys() and number_is_given:
         return tuple(numbers)
     names = (_names_of_truth if number == "grade" else _names_of_run)(rows, number_is_given, place)
     if names is None:
@@ -201,12 +200,12 @@ def assumed_names(rows: Rows, number: Number, given: Mapping[str, str] | None, p
     return tuple(names)
 
 
-def column_numbers(width: int) -> list[str]:
+def _column_numbers(width: int) -> list[str]:
     """The numbers of columns, from 1."""
     return [str(at) for at in range(1, width + 1)]
 
 
-def is_trec(lines: Sequence[str], separator: str) -> bool:
+def _is_trec(lines: Sequence[str], separator: str) -> bool:
     """Whether lines in which the separator occurs are those of a TREC file all the same."""
     rows = [line.split() for line in lines if line.strip() and line[0] != "#"]
     if separator == "\t" and {*map(len, rows)} == {4} and not _lacks_iteration(rows) and _are_ranks(rows):

@@ -61,7 +61,7 @@ class Frame:
         """Read a data frame, with a row per pair or per query; `names` are the names of its columns, by role."""
         table = arrow_table(source, name, _HINT)
         if lists := list_columns(table.schema, number, names, name):
-            selected = table.select(lists.names)
+            selected = table.select(lists.present)
             return read_lists(name, records_from_frame(selected, name), number, lists)
         columns = columns_to_read(table.column_names, number, names, name)
         rules = rules_of(columns, number)
@@ -131,13 +131,13 @@ def _locate(query: Column, doc: Column, name: str, one_query: str, one_doc: str)
     return Place(name, row=(rows[0], rows[1]))
 
 
-def read_rows(rows: Iterable[Any], number: Number, given: Mapping[str, str] | None, name: str) -> Frame:
-    """The rows of a list or an iterator, in memory as columns; `given` are the names of fields, by role."""
+def read_rows(rows: Iterable[Any], number: Number, by_role: Mapping[str, str] | None, name: str) -> Frame:
+    """The rows of a list or an iterator, in memory as columns; `by_role` are names of fields."""
     queries, docs, numbers = ColumnBuilder(), ColumnBuilder(), bytearray()
     iterator, start = iter(rows), 0
     reader: _RowReader | None = None
     while chunk := list(islice(iterator, _ROWS_AT_ONCE)):
-        reader = reader or _RowReader(chunk[0], number, given, name)
+        reader = reader or _RowReader(chunk[0], number, by_role, name)
         pairs = reader.read(chunk, start)
         queries.append(text_column(pairs.queries))
         docs.append(text_column(pairs.docs))
@@ -158,7 +158,7 @@ class _RowReader:
 
     first: Any
     number: Number
-    given: Mapping[str, str] | None
+    by_role: Mapping[str, str] | None
     name: str
     _columns: dict[tuple[str, ...], ReadColumns] = field(default_factory=dict)
     """the fields to read, by the names of all fields of a row"""
@@ -184,7 +184,7 @@ class _RowReader:
     @cached_property
     def _rules(self) -> PairRules:
         """What the pairs must be. The first row decides whether there are ranks instead of scores."""
-        if _is_plain(self.first) or not is_row(self.first, self.number, self.given):
+        if _is_plain(self.first) or not is_row(self.first, self.number, self.by_role):
             return PairRules(self.number, self._form)
         noun = "rank" if self._fields(self.first, 0).by_rank else self.number
         return PairRules(noun, f"Every row needs a {noun}.")
@@ -198,7 +198,7 @@ class _RowReader:
         first = chunk[0]
         (kind,) = set(map(type, chunk))
         if kind is tuple:
-            if self.given or set(map(len, chunk)) != {3}:
+            if self.by_role or set(map(len, chunk)) != {3}:
                 raise ValueError("not three values")
             return [query for query, _, _ in chunk], [doc for _, doc, _ in chunk], [value for _, _, value in chunk]
         columns = self._fields(first, 0)
@@ -214,13 +214,13 @@ class _RowReader:
     def _values(self, entry: Any, at: int) -> tuple[Any, Any, Any]:
         """The query, the document and the number of a row, or an error that says why it is none."""
         if _is_plain(entry):
-            if self.given:
+            if self.by_role:
                 what, hint = f"{shown(entry)} has no names of fields", "Leave the names of columns out."
                 raise KaratError(what, place=Place(self.name, row=at), hint=hint)
             if len(entry) == 3:
                 query, doc, number = entry
                 return query, doc, number
-        elif is_row(entry, self.number, self.given):
+        elif is_row(entry, self.number, self.by_role):
             columns = self._fields(entry, at)
             names = (columns.query, columns.doc, columns.number)
             of: Callable[[str], Any] = entry.get if isinstance(entry, Mapping) else partial(_attribute, entry)
@@ -233,7 +233,7 @@ class _RowReader:
         names = tuple(field_names_of(entry))
         if names not in self._columns:
             place = Place(self.name, row=at)
-            columns = columns_to_read(names, self.number, self.given, place, "field")
+            columns = columns_to_read(names, self.number, self.by_role, place, "field")
             if any(each.by_rank != columns.by_rank for each in self._columns.values()):
                 what = f"this row has a {'rank' if columns.by_rank else 'score'}, but the first row does not"
                 raise KaratError(what, place=place, hint="All rows need the same fields.")

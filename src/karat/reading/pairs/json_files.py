@@ -55,8 +55,8 @@ def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None
         if all(isinstance(each, dict | list) for each in value.values()):
             return _mapping(value, columns, file.name)
         if lists_to_read(value, number, columns) is None and find_column(list(value), "doc") is None:
-            query, each = next((query, each) for query, each in value.items() if not isinstance(each, dict | list))
-            what = f"{shown(each)} is not a list or an object of documents"
+            query = next(query for query, docs in value.items() if not isinstance(docs, dict | list))
+            what = f"{shown(value[query])} is not a list or an object of documents"
             raise KaratError(what, place=Place(file.name, field=shown(query)), hint=HINT[number])
         value = [value]
     if not isinstance(value, list):
@@ -80,10 +80,10 @@ def json_lines(file: InputFile, number: Number) -> ObjectSource:
 
 def _listed(values: Sequence[Any], name: str, number: Number, frame: JsonFrame | None = None) -> ObjectSource:
     """The objects in a list, or the rows of a data frame."""
-    for at, each in enumerate(values, 1):
-        if not isinstance(each, dict):
-            hint = _FROM_PANDAS if isinstance(each, list) else HINT[number]
-            raise KaratError(f"{shown(each)} is not an object", place=Place(name, field=f"object {at}"), hint=hint)
+    for at, value in enumerate(values, 1):
+        if not isinstance(value, dict):
+            hint = _FROM_PANDAS if isinstance(value, list) else HINT[number]
+            raise KaratError(f"{shown(value)} is not an object", place=Place(name, field=f"object {at}"), hint=hint)
 
     def read(progress: Progress | None) -> Iterator[tuple[range, Sequence[dict[str, Any]]]]:
         for start in range(0, len(values), _OBJECTS_AT_ONCE):
@@ -108,8 +108,8 @@ def _mapping(value: Mapping[str, Any], columns: Mapping[str, str] | None, name: 
 
 def _objects(source: ObjectSource, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
     """The documents in objects."""
-    fields, by_query = fields_of_objects(source, number, columns)
-    if by_query:
+    fields, has_lists = fields_of_objects(source, number, columns)
+    if has_lists:
         return replace(documents_by_query(source, number, fields), finite=True)
     return ObjectTable(source, number, fields)
 
@@ -175,13 +175,13 @@ class ObjectTable:
 
     def locate(self, query: str, doc: str) -> Place:
         """The places of the first two objects with this query and document."""
-        found = (
+        positions = (
             number
             for numbers, objects in self.source.read(None)
-            for number, each in zip(numbers, objects, strict=True)
-            if (id_text(each[self.columns.query]), id_text(each[self.columns.doc])) == (query, doc)
+            for number, record in zip(numbers, objects, strict=True)
+            if (id_text(record[self.columns.query]), id_text(record[self.columns.doc])) == (query, doc)
         )
-        return both(*map(self._place, islice(found, 2)))
+        return both(*map(self._place, islice(positions, 2)))
 
     def empty_error(self) -> KaratError:
         """The error for a source without objects."""
@@ -219,27 +219,23 @@ class ObjectTable:
 
     def _pairs(self, numbers: Sequence[int], objects: Sequence[dict[str, Any]]) -> PairColumns:
         """The pairs of some objects. The first object that is wrong is an error."""
-        names = self.columns
-        columns = [[each.get(name) for each in objects] for name in (names.query, names.doc, names.number)]
-        rules = PairRules("rank" if names.by_rank else self.number, HINT[self.number], finite=True)
+        names = self.columns.names
+        columns = [[record.get(name) for record in objects] for name in names]
+        rules = PairRules("rank" if self.columns.by_rank else self.number, HINT[self.number], finite=True)
         pairs = valid_pairs(columns, rules)
         if pairs is None:
-            fields = names.query, names.doc, names.number
-            pairs = checked_pairs(
-                self._rows(numbers, objects),
-                rules,
-                lambda row, column: self._place(numbers[row]).inside(fields[column]),
-            )
+            rows = self._rows(numbers, objects)
+            pairs = checked_pairs(rows, rules, lambda row, at: self._place(numbers[row]).inside(names[at]))
         self._numeric.update(pairs.numeric)
         return pairs
 
     def _rows(self, numbers: Sequence[int], objects: Sequence[dict[str, Any]]) -> Iterator[tuple[Any, Any, Any]]:
-        names = self.columns
-        for at, each in zip(numbers, objects, strict=True):
-            if each.get(names.doc) is None and lists_to_read(each, self.number, None):
+        query, doc, number = self.columns.names
+        for at, record in zip(numbers, objects, strict=True):
+            if record.get(doc) is None and lists_to_read(record, self.number, None):
                 what = "this object has the documents of a query, but the first object has a single document"
                 raise KaratError(what, place=self._place(at), hint="All objects of a file need the same fields.")
-            yield each.get(names.query), each.get(names.doc), each.get(names.number)
+            yield record.get(query), record.get(doc), record.get(number)
 
 
 def empty_error(name: str, number: Number) -> KaratError:
@@ -254,9 +250,9 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
     numbers: dict[str, int] = {}
     notes = (*source.notes, *fields.note(source.name))
     for block, objects in source.read(None):
-        for at, each in zip(block, objects, strict=True):
-            query = _query(each, fields, source, at)
-            documents = _documents(each, fields, number, source, at)
+        for at, record in zip(block, objects, strict=True):
+            query = _query(record, fields, source, at)
+            documents = _documents(record, fields, number, source, at)
             if query in by_query:
                 first = source.place(numbers[query])
                 what = [f"query {shown(query)} was already in ", first]
@@ -268,13 +264,13 @@ def documents_by_query(source: ObjectSource, number: Number, fields: ReadColumns
     return ByQuery(by_query, notes)
 
 
-def records_by_query(source: Any, number: Number, given: Mapping[str, str] | None, name: str) -> ByQuery | None:
+def records_by_query(source: Any, number: Number, by_role: Mapping[str, str] | None, name: str) -> ByQuery | None:
     """The documents of each query in a list of dictionaries; None if this is something else."""
     first = source[0] if isinstance(source, list) and source else None
     # A mapping with more keys, or with other ones, maps documents to numbers.
     if not isinstance(first, dict) or len(first) > MOST_FIELDS or not all_text(first):
         return None
-    fields = lists_to_read(first, number, given)
+    fields = lists_to_read(first, number, by_role)
     if fields is None:
         return None
     for at, record in enumerate(source):
@@ -285,8 +281,8 @@ def records_by_query(source: Any, number: Number, given: Mapping[str, str] | Non
     return documents_by_query(rows, number, fields)
 
 
-def _query(each: dict[str, Any], fields: ReadColumns, source: ObjectSource, at: int) -> str:
-    value = each.get(fields.query)
+def _query(record: dict[str, Any], fields: ReadColumns, source: ObjectSource, at: int) -> str:
+    value = record.get(fields.query)
     if type(value) is str:
         return value
     place = source.place(at)
@@ -297,13 +293,13 @@ def _query(each: dict[str, Any], fields: ReadColumns, source: ObjectSource, at: 
     return identifier(value, place)
 
 
-def _documents(each: dict[str, Any], fields: ReadColumns, number: Number, source: ObjectSource, at: int) -> Any:
-    value = each.get(fields.doc)
+def _documents(record: dict[str, Any], fields: ReadColumns, number: Number, source: ObjectSource, at: int) -> Any:
+    value = record.get(fields.doc)
     if isinstance(value, dict) and isinstance(hits := value.get("hits"), list):
         value = hits  # the response of Elasticsearch to a search
     place = source.place(at)
     if not isinstance(value, list | dict):
-        single = find_column(list(each), "doc") if value is None else None
+        single = find_column(list(record), "doc") if value is None else None
         what = (
             "this object has a single document, but the first object has the documents of a query"
             if single
@@ -342,9 +338,9 @@ def _graded(documents: Sequence[Any], place: Place | str) -> Any:
         what = f"{graded.count(False)} of {len(graded)} gold documents have no grade"
         raise KaratError(what, place=place, hint="Give a grade to all gold documents of a query, or to none.")
     grades: dict[str, Any] = {}
-    for each, name in zip(documents, names, strict=True):
-        doc = identifier(document_field(each, "id"), place)
+    for document, name in zip(documents, names, strict=True):
+        doc = identifier(document_field(document, "id"), place)
         if doc in grades:
             raise KaratError(f"document {doc} is judged twice", place=place, hint="Keep one judgment per document.")
-        grades[doc] = each[name]
+        grades[doc] = document[name]
     return grades

@@ -22,12 +22,12 @@ def with_labels(truth: Truth, grades: Mapping[str, Mapping[str, float]], by: str
     positions: list[int] = []
     docs: list[str] = []
     more_grades: list[float] = []
-    for query, of_query in grades.items():
+    for query, by_document in grades.items():
         if query not in truth.positions:
             continue
         position = truth.positions[query]
         rows = truth.index(position)
-        for doc, grade in of_query.items():
+        for doc, grade in by_document.items():
             row = rows.get(doc)
             if row is None:
                 positions.append(position)

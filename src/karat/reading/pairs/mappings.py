@@ -134,18 +134,18 @@ def grades_by_key(
 
     If a document is listed twice, its larger score is used.
     """
-    given = document_scores(documents, place)
-    missing = given.count(None)
-    if missing == len(given):
+    scores = document_scores(documents, place)
+    missing = scores.count(None)
+    if missing == len(scores):
         return None
     if missing:
         raise KaratError(
-            f"{missing} of {len(given)} gold documents {'has' if missing == 1 else 'have'} no score",
+            f"{missing} of {len(scores)} gold documents {'has' if missing == 1 else 'have'} no score",
             place=place,
             hint="Give a score to all gold documents of a query, or to none.",
         )
     grades: dict[str | None, float] = {}
-    for key, score in zip(keys, given, strict=True):
+    for key, score in zip(keys, scores, strict=True):
         try:
             grade = float(score or 0.0)
         except OverflowError:
@@ -242,13 +242,13 @@ class _ReadPairs(NamedTuple):
 def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
     """The pairs in mappings. The mappings themselves are kept if their ids are texts, as they usually are."""
     docs, has_numeric_ids = by_query, False
-    for query, given in by_query.items():
-        ids = valid_ids(given)
+    for query, documents in by_query.items():
+        ids = valid_ids(documents)
         if ids is None:
             return _checked_pairs(by_query, rules, name)
         if isinstance(ids, list):
             docs = docs if has_numeric_ids else {**by_query}
-            docs[query], has_numeric_ids = _with_ids(ids, given.values(), name, query), True
+            docs[query], has_numeric_ids = _with_ids(ids, documents.values(), name, query), True
     try:
         offsets, numbers = _flat(docs)
     except Exception:  # a text, or an object whose methods may raise anything
@@ -271,8 +271,8 @@ def _checked_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: 
     pairs = checked_pairs(rows, rules, place)
     ids, numbers = iter(pairs.docs), iter(pairs.numbers.tolist())
     docs = {
-        query: _with_ids(list(islice(ids, len(given))), islice(numbers, len(given)), name, query)
-        for query, given in by_query.items()
+        query: _with_ids(list(islice(ids, len(documents))), islice(numbers, len(documents)), name, query)
+        for query, documents in by_query.items()
     }
     return _ReadPairs(docs, *_flat(docs), "document" in pairs.numeric)
 

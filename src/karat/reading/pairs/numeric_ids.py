@@ -39,9 +39,9 @@ def notes_on_reading(truth: Sequence[Note], run: Sequence[Note]) -> list[str]:
     """The notes on reading ground truth and a run, without those on ids that are numbers in both."""
     of_truth, of_run = ([note for note in notes if isinstance(note, NumericIds)] for notes in (truth, run))
     in_both = {kind for note in of_truth for kind in note.kinds} & {kind for note in of_run for kind in note.kinds}
-    found: list[str] = []
+    texts: list[str] = []
     for notes, numeric in ((truth, of_truth), (run, of_run)):
-        found += [note for note in notes if isinstance(note, str)]
+        texts += [note for note in notes if isinstance(note, str)]
         if kinds := {kind for note in numeric for kind in note.kinds} - in_both:
-            found.append(str(NumericIds(numeric[0].source, frozenset(kinds))))
-    return found
+            texts.append(str(NumericIds(numeric[0].source, frozenset(kinds))))
+    return texts

@@ -53,10 +53,10 @@ def adapted(source: Any, number: Number, name: str) -> Any:
     return source
 
 
-def read_object(source: Any, number: Number, given: Mapping[str, str] | None, name: str) -> Frame | ByQuery | None:
+def read_object(source: Any, number: Number, by_role: Mapping[str, str] | None, name: str) -> Frame | ByQuery | None:
     """A data frame, or the rows of a list or an iterator, as columns; None if it is something else.
 
-    Data frames with a row per query are documents by query. `given` are the names of columns or fields, by role.
+    Data frames with a row per query are documents by query. `by_role` are names of columns or fields.
     """
     if isinstance(source, dict):
         reject_elasticsearch(source, name)
@@ -64,14 +64,14 @@ def read_object(source: Any, number: Number, given: Mapping[str, str] | None, na
     if hasattr(source, "__arrow_c_stream__"):
         from karat.reading.pairs.frames import Frame
 
-        return Frame.of(source, number, given, name)
-    if not isinstance(source, Iterator) and not (isinstance(source, Sequence) and _has_rows(source, number, given)):
+        return Frame.of(source, number, by_role, name)
+    if not isinstance(source, Iterator) and not (isinstance(source, Sequence) and _has_rows(source, number, by_role)):
         if isinstance(source, Sequence):
             _reject_rows_as_lists(source, number, name)
         return None
     from karat.reading.pairs.frames import read_rows
 
-    return read_rows(source, number, given, name)
+    return read_rows(source, number, by_role, name)
 
 
 def records_of(source: Any, name: str) -> Iterable[Any] | None:
@@ -99,11 +99,11 @@ def rereadable(source: Any, name: str) -> Any:
     return list(source) if is_stream else source
 
 
-def _has_rows(source: Sequence[Any], number: Number, given: Mapping[str, str] | None) -> bool:
+def _has_rows(source: Sequence[Any], number: Number, by_role: Mapping[str, str] | None) -> bool:
     """Whether a list contains rows: any tuple is one, and if the first entry is another kind of row, all must be."""
     if isinstance(source, str | bytes) or not source:
         return False
-    return any(issubclass(kind, tuple) for kind in set(map(type, source))) or is_row(source[0], number, given)
+    return any(issubclass(kind, tuple) for kind in set(map(type, source))) or is_row(source[0], number, by_role)
 
 
 def _rows_or_lists(iterator: Iterator[Any], number: Number, name: str) -> Iterator[Any] | list[Any]:
@@ -116,14 +116,14 @@ def _rows_or_lists(iterator: Iterator[Any], number: Number, name: str) -> Iterat
     return chain((first,), iterator) if is_row(first, number) else [first, *iterator]
 
 
-def is_row(entry: Any, number: Number, given: Mapping[str, str] | None = None) -> bool:
-    """Whether an entry of a list is a row, rather than the documents of a query; `given` are names of fields."""
+def is_row(entry: Any, number: Number, by_role: Mapping[str, str] | None = None) -> bool:
+    """Whether an entry of a list is a row, rather than the documents of a query; `by_role` are names of fields."""
     if isinstance(entry, tuple):
         return True
     if isinstance(entry, str | list) or (isinstance(entry, Mapping) and len(entry) > MOST_FIELDS):
         return False
     names = field_names_of(entry)
-    if given:
+    if by_role:
         return bool(names)
     roles: tuple[Role, ...] = ("query", "doc")
     if not all(find_column(names, role) for role in roles):

@@ -114,9 +114,9 @@ def fits(start: bytes, layout: Layout) -> bool:
 
 def first_rows(start: bytes) -> list[list[bytes]]:
     """The columns of the first lines, judging by the first bytes of a file. The last line may be cut."""
-    rows = (line.split() for line in start.splitlines())
-    found = [*islice((row for row in rows if row and not row[0].startswith(b"#")), _FIRST_LINES)]
-    return found if start.endswith((b"\n", b"\r")) or not 1 < len(found) < _FIRST_LINES else found[:-1]
+    lines = (line.split() for line in start.splitlines())
+    rows = [*islice((row for row in lines if row and not row[0].startswith(b"#")), _FIRST_LINES)]
+    return rows if start.endswith((b"\n", b"\r")) or not 1 < len(rows) < _FIRST_LINES else rows[:-1]
 
 
 def has_width_of_trec(row: Sequence[object]) -> bool:
