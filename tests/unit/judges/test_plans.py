@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
-from karat.grounding.judges.extraction import nuggets_request
 from karat.grounding.judges.journal import Journal
+from karat.grounding.judges.plan_requests import nuggets_request
 from karat.grounding.judges.plans import plans, relevance_plans
 from karat.grounding.judges.prompts import load_prompts
 from karat.grounding.labels.votes import document_grades
@@ -553,7 +553,7 @@ def test_documents_are_judged_like_passages(judge: ToyJudge) -> None:
     queries = read_texts({"q1": "What is gold like?"}, ["q1", "q9"], "queries")
     corpus = read_texts({"d1": {"title": "Gold", "text": "Gold is soft."}, "d2": "Iron is hard."}, ["d1", "d2", "d9"])
     with Journal(judge.path) as file:
-        found = relevance_plans(pairs, queries, corpus, file, load_prompts())
+        found = relevance_plans(pairs, queries, corpus, file, load_prompts(), "tester")
         judge.carry_out(found, file)
     assert found.notes == ("2 documents not judged: the text of the query or the document is unknown",)
     assert [data for _, data in judge.asked] == [
@@ -573,7 +573,7 @@ def test_the_same_prompt_serves_passages_and_documents(judge: ToyJudge) -> None:
     )
     judge.judge([RESULT], "context")
     with Journal(judge.path) as file:
-        judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts()), file)
+        judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts(), "tester"), file)
     assert judge.asked == []
 
 
@@ -584,7 +584,7 @@ def test_a_document_may_have_the_id_of_a_passage_of_a_system(judge: ToyJudge) ->
     for _ in range(2):
         judge.judge(results, "context")
         with Journal(judge.path) as file:
-            judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts()), file)
+            judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts(), "tester"), file)
     records = read_verdict_records(str(judge.path))
     assert document_grades(records).grades == {"q1": {"x": 0.0}}
     assert evaluate_verdicts(records, system="rag")["ContextRelevance"] == 0.0
@@ -598,7 +598,7 @@ def test_a_document_that_is_a_passage_without_a_system_in_the_file_is_an_error_b
     before = judge.path.read_bytes()
     queries, corpus = read_texts({"q1": RESULT["question"]}, ["q1"], "queries"), read_texts({"x": text}, ["x"])
     with Journal(judge.path) as file, pytest.raises(KaratError, match="as a passage, and now as a document"):
-        judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts()), file)
+        judge.carry_out(relevance_plans([("q1", "x")], queries, corpus, file, load_prompts(), "tester"), file)
     assert judge.asked == []
     assert judge.path.read_bytes() == before
 

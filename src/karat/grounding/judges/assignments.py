@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,13 +46,13 @@ class Assignment(NamedTuple):
 def check_task(options: JudgeOptions) -> None:
     """Reject options that do not fit together: both a task and a rubric, what has no effect, or what is missing."""
     others: tuple[str, ...] = ("depth", "overlap")
-    given = [each for each in ("task", "rubric") if getattr(options, each) is not None]
+    names = [name for name in ("task", "rubric") if getattr(options, name) is not None]
     if options.task == RELEVANCE:
         others = ("rubric", "system", "fields")
     else:
         hint = f"The tasks are {', '.join(TASKS)}."
-        require(given, "neither a task nor a rubric is given", f"Name a task, or a rubric of your own. {hint}")
-        require(len(given) == 1, "both a task and a rubric are given", "Leave one of them out.")
+        require(names, "neither a task nor a rubric is given", f"Name a task, or a rubric of your own. {hint}")
+        require(len(names) == 1, "both a task and a rubric are given", "Leave one of them out.")
     for name in others:
         value = getattr(options, name)
         if value != JUDGE_OPTIONS[name].default:
@@ -84,46 +85,36 @@ def answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignmen
         for name, source in zip(names, sources, strict=True)
     ]
     responses = tuple(chain.from_iterable(each.responses for each in read))
-
-    def make(journal: Journal, prompts: Mapping[str, Prompt], by: str, samples: int) -> Plans:
-        return plans(recipe, responses, journal, prompts, by=by, samples=samples, rubric=rubric)
-
     notes = tuple(dict.fromkeys(chain.from_iterable(each.notes for each in read)))
     systems = tuple(dict.fromkeys(chain.from_iterable(each.systems for each in read)))
-    return Assignment(recipe, systems, make, notes, responses)
+    return Assignment(recipe, systems, partial(plans, recipe, responses, rubric=rubric), notes, responses)
 
 
 def documents_to_judge(systems: Mapping[str, Scores], options: JudgeOptions) -> Assignment:
     """The unjudged documents in the top `depth` of systems, and all judged ones of `overlap` queries."""
-    from karat.analysis import documents_to_judge as found
+    from karat.analysis import documents_to_judge as unjudged
 
     check_task(options)
-    pairs = tuple(found.documents_to_judge(systems, options.depth, options.overlap, _SEED).pairs())
+    pairs = tuple(unjudged.documents_to_judge(systems, options.depth, options.overlap, _SEED).pairs())
     require(pairs, f"all documents in the top {options.depth:,} are judged already", "Nothing has to be asked.")
     questions = read_texts(options.queries, {query for query, _ in pairs}, "queries")
     documents = read_texts(options.corpus, {document for _, document in pairs}, "corpus")
-
-    def make(journal: Journal, prompts: Mapping[str, Prompt], by: str, samples: int) -> Plans:  # noqa: ARG001
-        return relevance_plans(pairs, questions, documents, journal, prompts, samples=samples)
-
+    make = partial(relevance_plans, pairs, questions, documents)
     return Assignment(RELEVANCE, tuple(systems), make, (*questions.notes, *documents.notes))
 
 
-def read_rubric(given: object) -> Task:
+def read_rubric(source: object) -> Task:
     """A rubric: a mapping with its name, question and scale, or the path of a JSON file with it."""
     place = Place("the rubric")
-    if isinstance(given, str | os.PathLike):
-        file = InputFile.of(given)
-        place, given = Place(file.name), decode_json(file.read_all(), file.name, _RUBRIC_EXAMPLE)
-    if isinstance(given, Task):
-        return given
-    if not isinstance(given, Mapping):
-        raise KaratError(f"{shown(given)} is not a rubric", place=place, hint=_RUBRIC_EXAMPLE)
-    rubric = read_task(given, place)
-    is_recipe = rubric.name in TASKS
-    require(
-        not is_recipe, f"{rubric.name} is the name of a built-in task", "Give the rubric another name.", place=place
-    )
+    if isinstance(source, str | os.PathLike):
+        file = InputFile.of(source)
+        place, source = Place(file.name), decode_json(file.read_all(), file.name, _RUBRIC_EXAMPLE)
+    if not isinstance(source, Mapping):
+        raise KaratError(f"{shown(source)} is not a rubric", place=place, hint=_RUBRIC_EXAMPLE)
+    rubric = read_task(source, place)
+    if rubric.name in TASKS:
+        what = f"{rubric.name} is the name of a built-in task"
+        raise KaratError(what, place=place, hint="Give the rubric another name.")
     try:
         rubric_measure(rubric.name)
     except KaratError:

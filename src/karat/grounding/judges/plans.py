@@ -11,20 +11,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from karat.errors import KaratError, did_you_mean, plural, shown
-from karat.grounding.judges.extraction import (
+from karat.grounding.judges.journal import Journal
+from karat.grounding.judges.plan_requests import (
     MOST_PASSAGES,
-    answer_claims_request,
-    gold_claims_request,
+    LabelSubject,
+    claims_request,
+    label_requests,
     nothing_in,
     nugget_passages,
     nuggets_request,
+    relevance_request,
 )
-from karat.grounding.judges.journal import Journal
-from karat.grounding.judges.label_requests import LabelSubject, label_requests, relevance_request, subject_of
 from karat.grounding.judges.prompts import Prompt
 from karat.grounding.judges.question_items import READ_PASSAGES, READ_SENTENCES, QuestionItems, gold_answers
 from karat.grounding.judges.requests import ModelRequest, Plan, Record
-from karat.grounding.labels.recipes import RECIPES, task_of, wanted_labels
+from karat.grounding.labels.recipes import RECIPES, compared_digest, task_of, wanted_labels
 from karat.grounding.responses.responses import Response, has_text
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item, text_digest
@@ -59,9 +60,9 @@ def plans(
     responses: Iterable[Response],
     known: Journal,
     prompts: Mapping[str, Prompt],
-    *,
     by: str,
     samples: int = 1,
+    *,
     rubric: Task | None = None,
 ) -> Plans:
     """The plans for a recipe, or for a rubric of the user's own if there is one.
@@ -83,7 +84,7 @@ def relevance_plans(
     corpus: FoundTexts,
     known: Journal,
     prompts: Mapping[str, Prompt],
-    *,
+    by: str,  # noqa: ARG001  # all verdicts need a call
     samples: int = 1,
 ) -> Plans:
     """The plans that ask for the relevance of documents to queries, given as pairs of ids."""
@@ -97,17 +98,15 @@ def relevance_plans(
     notes = [f"{plural(without, 'document')} not judged: the text of the query or the document is unknown"]
 
     def plan(query: str) -> Plan:
-        items = [Item(query, each, "document", digest=text_digest(corpus[each].text)) for each in by_query[query]]
+        names = by_query[query]
+        items = [Item(query, name, "document", digest=text_digest(corpus[name].text)) for name in names]
         known.write(None, [item.record() for item in items])
         requests = []
         for item in items:
-            found = corpus[item.id]
-            passage = {"id": 1, **({"title": found.title} if found.title else {}), "text": found.text}
-            subject = LabelSubject(BUILT_IN["relevance"], item, against="question")
-            requests += [
-                relevance_request(subject, queries[query].text, passage, prompts["relevance"], sample)
-                for sample in range(samples)
-            ]
+            document = corpus[item.id]
+            passage = {"id": 1, **({"title": document.title} if document.title else {}), "text": document.text}
+            about = LabelSubject(BUILT_IN["relevance"], item, against="question"), queries[query].text, passage
+            requests += [relevance_request(*about, prompts["relevance"], sample) for sample in range(samples)]
         yield requests
 
     return Plans(len(by_query), tuple(notes if without else ()), lambda: map(plan, by_query))
@@ -166,10 +165,10 @@ def _check_texts(recipe: str, response: Response) -> None:
 def _with_gold(responses: Sequence[Response]) -> list[Response]:
     """The answers to a question, all with its gold answers, which may be in the results of one system only."""
     gold = gold_answers(responses)
-    for each in responses:
-        if each.gold_answers is not None and sorted(each.gold_answers) != sorted(gold or ()):
-            system = f"the system {shown(each.system)}"
-            what = f"query {shown(each.query)} has other gold answers for {system} than for others"
+    for response in responses:
+        if response.gold_answers is not None and sorted(response.gold_answers) != sorted(gold or ()):
+            system = f"the system {shown(response.system)}"
+            what = f"query {shown(response.query)} has other gold answers for {system} than for others"
             raise KaratError(what, hint="Give all systems the same gold answers, or judge them into separate files.")
     return [each if each.gold_answers == gold else replace(each, gold_answers=gold) for each in responses]
 
@@ -195,9 +194,14 @@ class _Planner:
         requests, records = [], []
         prompt = self.prompts[_RUBRIC if self.recipe == _RUBRIC else self.task.name]
         for response in responses:
-            certain, open_ones = self._parted(response, items.of(response))
-            records += [self._signed(record, sample) for record in certain for sample in range(self.samples)]
-            requests += label_requests(open_ones, self.task, response, prompt, self.samples)
+            unknown = []
+            for subject in self._subjects(response, items.of(response)):
+                verdict = _verdict_without_call(subject, response)
+                if verdict is None:
+                    unknown.append(subject)
+                else:
+                    records += [self._signed(verdict, sample) for sample in range(self.samples)]
+            requests += label_requests(unknown, self.task, response, prompt, self.samples)
         self.known.write(None, records)
         if requests:
             yield requests
@@ -214,9 +218,8 @@ class _Planner:
                 yield self._signed(nothing_in(items.answers[response.system]))
             if self.recipe in _OF_EACH_PASSAGE and not response.passages:
                 digest = response.digest_of("context")
-                yield self._signed(
-                    nothing_in(Item(response.query, "context", "answer", response.system, digest=digest))
-                )
+                context = Item(response.query, "context", "answer", response.system, digest=digest)
+                yield self._signed(nothing_in(context))
         if items.gold is not None:
             is_unanswerable = not (items.gold.text or "").strip()
             if self.recipe == "claims" and is_unanswerable:
@@ -233,40 +236,38 @@ class _Planner:
         """The requests for claims and nuggets that are not known."""
         requests = []
         first = items.responses[0]
-        if self.recipe in _OF_CLAIMS:
-            for response in items.responses:
-                if has_text(response.answer) and not items.claims_of(response):
-                    answer = items.answers[response.system]
-                    taken = items.ids(response)
-                    requests.append(answer_claims_request(response, answer, taken, self.prompts["claims"]))
-        gold = [each for each in gold_answers(items.responses) or () if each.strip()]
+        for response in items.responses if self.recipe in _OF_CLAIMS else ():
+            if has_text(response.answer) and not items.claims_of(response):
+                data = {"question": response.question, "answer": response.answer}
+                answer, sentences = items.answers[response.system], [each.text for each in response.sentences]
+                requests.append(claims_request(data, answer, items.ids(response), sentences, self.prompts["claims"]))
+        gold = [text for text in gold_answers(items.responses) or () if text.strip()]
         if self.recipe == "claims" and items.gold is not None and gold and not items.gold_claims:
-            requests.append(gold_claims_request(first.question, gold, items.gold, items.ids(), self.prompts["claims"]))
+            about_gold = {"question": first.question, "gold_answers": gold}
+            requests.append(claims_request(about_gold, items.gold, items.ids(), gold, self.prompts["claims"]))
         if self.recipe in _OF_NUGGETS and not items.nuggets:
             passages = nugget_passages(items.responses) if items.gold is None else []
-            prompt = self.prompts["nuggets"]
             if gold or passages:
+                about = first.question, gold, passages, first.query, items.ids()
                 digest = None if items.gold is None else items.gold.current_digest
-                requests.append(
-                    nuggets_request(first.question, gold, passages, first.query, items.ids(), prompt, digest)
-                )
+                requests.append(nuggets_request(*about, self.prompts["nuggets"], digest))
         return requests
 
-    def _parted(self, response: Response, items: Sequence[Item]) -> tuple[list[Record], list[LabelSubject]]:
-        """The labels that a recipe asks for: those that are certain, and those that the model is asked for."""
-        certain: list[Record] = []
-        open_ones = []
-        for each in wanted_labels(self.recipe, response, items):
-            if each.item.text is None or (each.against == "gold" and response.gold_answers is None):
-                continue
-            subject = subject_of(each, self.task, response)
-            if self.task.name == "relevance" and not has_text(each.item.text):
-                certain.append(subject.verdict(state=NOTHING_TO_JUDGE))
-            elif self.task.name == "support" and not _has_evidence(response, each.against):
-                certain.append(subject.verdict(label="none", why="The text to compare it with is empty."))
-            else:
-                open_ones.append(subject)
-        return certain, open_ones
+    def _subjects(self, response: Response, items: Sequence[Item]) -> Iterator[LabelSubject]:
+        """What the recipe asks labels about."""
+        for label in wanted_labels(self.recipe, response, items):
+            if label.item.text is not None and (label.against != "gold" or response.gold_answers is not None):
+                digest = compared_digest(label, self.task.name, response)
+                yield LabelSubject(self.task, label.item, response.system, label.against, digest)
+
+
+def _verdict_without_call(subject: LabelSubject, response: Response) -> Record | None:
+    """The verdict about an empty text, or one that is compared with nothing; None if a model has to be asked."""
+    if subject.task.name == "relevance" and not has_text(subject.item.text):
+        return subject.verdict(state=NOTHING_TO_JUDGE)
+    if subject.task.name == "support" and not _has_evidence(response, subject.against):
+        return subject.verdict(label="none", why="The text to compare it with is empty.")
+    return None
 
 
 def _has_evidence(response: Response, against: Against) -> bool:

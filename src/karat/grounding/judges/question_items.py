@@ -31,54 +31,49 @@ class QuestionItems:
     """
 
     def __init__(self, recipe: str, responses: Sequence[Response], known: Journal) -> None:
-        self.recipe, self.responses = recipe, responses
+        self.responses = responses
         self.records: list[Record] = []
         """what has to be written: items that are new or have changed, and the removal of others"""
         query, gold = responses[0].query, gold_answers(responses)
         self.gold = None if gold is None else Item(query, "gold", "answer", text=gold_text(gold))
-        self.answers = {
-            each.system: Item(query, "answer", "answer", each.system, text=each.answer) for each in responses
-        }
+        self.answers = {one.system: Item(query, "answer", "answer", one.system, text=one.answer) for one in responses}
+        self._of_results = {response.system: items_of(response) for response in responses}
         self._items = {
             system: {item.id: item for item in known.items(query, system).values() if item.type != "document"}
             for system in dict.fromkeys([None, *self.answers])
         }
         for system, items in self._items.items():
             # Somebody has corrected them in the file. Now they are labelled with the text that they have.
-            self._replace(system, [], [each for each in items.values() if each.is_corrected and each.type in EXTRACTED])
+            self._replace(system, [], [item for item in items.values() if item.is_corrected and item.type in EXTRACTED])
         for response in responses:
             for item in items_of_other_answers([*self._known(response)], response):
                 if item.set == "claims" or recipe in _READ_EXTRACTED[item.set]:
                     self._replace(item.system, [item], [])
         if recipe == "claims" and self.gold is not None:
             self._replace(None, [], [self.gold])
-        self._read = {each.system: self._of_response(each) for each in responses}
+        self._read = {response.system: self._of_response(recipe, response) for response in responses}
 
-    def _of_response(self, response: Response) -> list[Item]:
+    def _of_response(self, recipe: str, response: Response) -> list[Item]:
         """The sentences and passages of a response; those that were in the file and are not in it are removed."""
-        recipe, system, answer = self.recipe, response.system, self.answers[response.system]
+        system, answer, items = response.system, self.answers[response.system], self._of_results[response.system]
         known = self._items[system]
         before = known.get("answer")
         is_changed = before is not None and before.labelled_digest not in (None, answer.current_digest)
-        sentences = [each for each in items_of(response) if each.type == "sentence"]
-        passages = [each for each in items_of(response) if each.type == "passage"]
-        labelled = [each for each in known.values() if each.type == "sentence"]
-        gone = []
-        if recipe in READ_SENTENCES:
-            gone += _without(labelled, sentences)
-        elif is_changed:
-            gone += labelled  # also those that are in the answer: they may not be all of its sentences
-        if recipe in READ_PASSAGES:
-            gone += _without((each for each in known.values() if each.type == "passage"), passages)
-        new = [answer] if response.answer is not None else []
-        new += sentences if recipe in READ_SENTENCES else []
-        new += passages if recipe in READ_PASSAGES else []
+        gone, new = [], [answer] if response.answer is not None else []
+        for kind, recipes in (("sentence", READ_SENTENCES), ("passage", READ_PASSAGES)):
+            labelled = [item for item in known.values() if item.type == kind]
+            current = {item.id: item for item in items if item.type == kind}
+            if recipe in recipes:
+                gone += [item for item in labelled if item.id not in current]
+                new += current.values()
+            elif kind == "sentence" and is_changed:
+                gone += labelled  # also those that are in the answer: they may not be all of its sentences
         self._replace(system, gone, new)
-        return [*(sentences if recipe in READ_SENTENCES else []), *passages]
+        return items if recipe in READ_SENTENCES else [item for item in items if item.type == "passage"]
 
     def _replace(self, system: str | None, gone: Iterable[Item], new: Iterable[Item]) -> None:
         items = self._items[system]
-        for item in list(gone):
+        for item in gone:
             del items[item.id]
             self.records.append(item.removal())
         for item in new:
@@ -95,35 +90,31 @@ class QuestionItems:
     @property
     def gold_claims(self) -> list[Item]:
         """The claims of the gold answers."""
-        return [each for each in self._items[None].values() if each.type == "claim" and each.of == "gold"]
+        return [item for item in self._items[None].values() if item.set == "gold_claims"]
 
     @property
     def nuggets(self) -> list[Item]:
         """The nuggets of the question."""
-        return [each for each in self._items[None].values() if each.type == "nugget"]
+        return [item for item in self._items[None].values() if item.type == "nugget"]
 
     def claims_of(self, response: Response) -> list[Item]:
         """The claims of an answer."""
-        return [each for each in self._known(response) if each.type == "claim" and each.of != "gold"]
+        return [item for item in self._known(response) if item.set == "claims"]
 
     def of(self, response: Response) -> list[Item]:
         """All items of a response, and those of its question."""
-        extracted = [each for each in self._known(response) if each.type in ("claim", "nugget")]
+        extracted = [item for item in self._known(response) if item.type in EXTRACTED]
         # In the file, claims of the gold answer may stand before or after those of the answer.
-        return [*self._read[response.system], *sorted(extracted, key=lambda each: (each.type, each.of == "gold"))]
+        return [*self._read[response.system], *sorted(extracted, key=lambda item: (item.type, item.of == "gold"))]
 
     def ids(self, response: Response | None = None) -> set[str]:
         """The ids that new items of a response cannot have; without a response, new items for all systems."""
-        responses = self.responses if response is None else [response]
-        known = {item.id for each in responses for item in self._known(each)}
-        return {*IMPLIED, *known, *(item.id for each in responses for item in items_of(each))}
+        ids = {*IMPLIED}
+        for each in self.responses if response is None else [response]:
+            ids |= {item.id for item in (*self._known(each), *self._of_results[each.system])}
+        return ids
 
     def _known(self, response: Response) -> Iterator[Item]:
         yield from self._items[None].values()
         if response.system is not None:
             yield from self._items[response.system].values()
-
-
-def _without(items: Iterable[Item], current: Iterable[Item]) -> list[Item]:
-    ids = {each.id for each in current}
-    return [each for each in items if each.id not in ids]
