@@ -6,7 +6,6 @@ reads it again.
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
@@ -43,18 +42,21 @@ class KnownRecords:
     def __init__(self, record_at: Callable[[int], Record]) -> None:
         self.tasks: dict[str, Record] = {}
         self.models: set[str] = set()
-        self.systems: set[str] = set()
-        """those that have items"""
         self.has_replies = False
         """whether any call was answered"""
         self._record_at = record_at
         self._calls: dict[str, int] = {}
         self._failed: set[str] = set()  # the keys of calls that failed
-        self._items: dict[tuple[str, str | None], array[int]] = {}
+        self._items: dict[str | None, dict[str, array[int]]] = {None: {}}  # by system and query
         # By the hash of a subject, where the call that said something about it last begins, or a record without a call.
         self._latest: dict[int, int] = {}
         self._pending: list[tuple[Record, int]] = []
         self._lacks_calls = False
+
+    @property
+    def systems(self) -> list[str]:
+        """Those that have items."""
+        return [system for system in self._items if system is not None]
 
     def add(self, record: Record, start: int) -> None:
         """Add the next record of a file, in which it begins at this byte.
@@ -90,7 +92,7 @@ class KnownRecords:
     def items(self, query: str, system: str | None, place: Place) -> dict[str, Item]:
         """The items of a system, or those of a question for all systems, as they are now, by id."""
         items: dict[str, Item] = {}
-        for start in self._items.get((query, system), ()):
+        for start in self._items.get(system, {}).get(query, ()):
             item = read_item({**self._record_at(start), "query": query, "system": system}, place)
             if item.removed:
                 items.pop(item.id, None)
@@ -147,9 +149,8 @@ class KnownRecords:
     def _add_record(self, record: Record, start: int) -> None:
         if record["record"] == "item":
             query, system = str(record.get("query")), record.get("system")
-            if system is not None:
-                self.systems.add(system := sys.intern(str(system)))
-            self._items.setdefault((query, system), array("q")).append(start)
+            of_system = self._items.setdefault(None if system is None else str(system), {})
+            of_system.setdefault(query, array("q")).append(start)
         elif record["record"] == "task":
             self.tasks[str(record.get("name"))] = record
 
