@@ -25,7 +25,7 @@ from karat.grounding.judges.plan_requests import (
 from karat.grounding.judges.prompts import Prompt
 from karat.grounding.judges.question_items import READ_PASSAGES, READ_SENTENCES, QuestionItems, gold_answers
 from karat.grounding.judges.requests import ModelRequest, Plan, Record
-from karat.grounding.labels.recipes import RECIPES, compared_digest, task_of, wanted_labels
+from karat.grounding.labels.recipes import RECIPES, task_of, wanted_labels
 from karat.grounding.responses.responses import Response, has_text
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item, text_digest
@@ -257,7 +257,7 @@ class _Planner:
         """What the recipe asks labels about."""
         for label in wanted_labels(self.recipe, response, items):
             if label.item.text is not None and (label.against != "gold" or response.gold_answers is not None):
-                digest = compared_digest(label, self.task.name, response)
+                digest = label.against_digest(response)
                 yield LabelSubject(self.task, label.item, response.system, label.against, digest)
 
 
