@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from karat.data.verdicts import Relation
-from karat.grounding.labels.selection import Selected
+from karat.grounding.labels.selection import SelectedLabels
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item
 from karat.measures import meanings
@@ -55,7 +55,7 @@ class LabelRow:
 class LabelEvidence:
     """The labels of one system, and what they say about a query."""
 
-    selected: Selected
+    selected: SelectedLabels
 
     @property
     def queries(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from karat.analysis.label_bounds import Cost, affordable, combination_costs, label_bounds, limit_of
 from karat.data.judged import Bools, Floats, Ints
-from karat.grounding.labels.selection import Selected
+from karat.grounding.labels.selection import SelectedLabels
 from karat.registry import Measure
 from karat.scores.bounds import Bounds, bounds_of_rows
 from karat.scores.combining import column_sum, differences
@@ -36,7 +36,9 @@ class LabelScores:
     """for a measure and a sample: what it costs to try all combinations of unknown labels"""
 
     @classmethod
-    def of(cls, selected: Selected, samples: Mapping[Measure, Sequence[int]], limits: Limits | None = None) -> Self:
+    def of(
+        cls, selected: SelectedLabels, samples: Mapping[Measure, Sequence[int]], limits: Limits | None = None
+    ) -> Self:
         """The values of measures, each in the samples that have labels for it.
 
         The `limits` are those of all queries; without them, they follow from the queries that are there.

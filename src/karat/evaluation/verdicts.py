@@ -21,7 +21,7 @@ from karat.grounding.labels.missing import (
     labelled_samples,
     reads_answers,
 )
-from karat.grounding.labels.selection import Selected, select
+from karat.grounding.labels.selection import SelectedLabels, select
 from karat.grounding.responses.results import read_labelled_results
 from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
 from karat.options import Unknown, check_choice
@@ -74,7 +74,7 @@ def evaluate_verdicts(
     return replace(scores, findings=(*scores.findings, *unscored(selected.failures)))
 
 
-def _labelled_measures(selected: Selected) -> list[str]:
+def _labelled_measures(selected: SelectedLabels) -> list[str]:
     return labelled_measures(selected.facts, lambda: selected.failures, selected.records.name)
 
 
@@ -87,7 +87,7 @@ class LabelledResults:
     """Results, and the labels of their answers."""
 
     results: Results
-    selected: Selected
+    selected: SelectedLabels
     no_answers: KaratError | None
     """the error for measures that are about answers, if the results have none"""
 
@@ -138,7 +138,7 @@ class LabelledResults:
         return score_verdicts(self.selected, measures, unknown, name)
 
 
-def score_verdicts(selected: Selected, measures: Selection, unknown: Unknown, name: str) -> Scores:
+def score_verdicts(selected: SelectedLabels, measures: Selection, unknown: Unknown, name: str) -> Scores:
     """The scores of a system by its labels: of several samples, the mean of each measure."""
     facts, place = selected.facts, selected.records.name
     check_labels(facts, lambda: selected.failures, measures, place)
@@ -179,7 +179,7 @@ def unscored(failed: FailedLabels) -> list[Finding]:
     return [Finding("unscored", *what) for what in failed_extractions(failed)]
 
 
-def label_digests(selected: Selected) -> dict[str, str]:
+def label_digests(selected: SelectedLabels) -> dict[str, str]:
     """The digest of each query's nuggets and gold claims, which must be the same for systems that are compared."""
     golds: dict[str, set[tuple[str, str, str]]] = {query: set() for query in selected.samples[0].queries}
     for item in selected.items:

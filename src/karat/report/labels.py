@@ -10,7 +10,7 @@ import numpy as np
 from karat.analysis.label_evidence import LabelEvidence
 from karat.data.judged import Floats, Ints
 from karat.data.verdicts import AGAINST, SETS, ItemSet, Labels, Verdicts
-from karat.grounding.labels.selection import Selected
+from karat.grounding.labels.selection import SelectedLabels
 from karat.grounding.verdict_file.columns import LISTS
 from karat.grounding.verdict_file.records import Item
 from karat.report.rankings import Documents
@@ -210,7 +210,7 @@ class SystemLabels:
 class Failures:
     """The failed labels of a system, by query, and the calls that they are from."""
 
-    def __init__(self, selected: Selected) -> None:
+    def __init__(self, selected: SelectedLabels) -> None:
         self._labels, self._authors = selected.records.labels, selected.authors
         # A reply that was used again says nothing about the call that it is from.
         self._calls = {call.key: call for call in selected.records.calls if call.state != "reused"}

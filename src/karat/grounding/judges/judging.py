@@ -18,7 +18,7 @@ from karat.grounding.responses.responses import Response
 from karat.output.progress import progress_bar
 
 if TYPE_CHECKING:
-    from karat.grounding.labels.selection import Selected
+    from karat.grounding.labels.selection import SelectedLabels
     from karat.grounding.verdict_file.reading import VerdictRecords
     from karat.registry.selection import Measures
     from karat.scores import Scores
@@ -79,7 +79,7 @@ class Judging:
         mine = about & labels.by.where(lambda each: each == self.by) & ~records.about_documents()
         return bool(mine.any()) and (system is None or system in records.systems)
 
-    def _task_scores(self, selected: Selected, system: str | None) -> Scores | None:
+    def _task_scores(self, selected: SelectedLabels, system: str | None) -> Scores | None:
         """The scores on those measures of the task that can be computed; None if there are none."""
         from karat.evaluation.verdicts import score_verdicts
         from karat.grounding.labels.missing import task_measures

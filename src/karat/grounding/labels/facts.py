@@ -31,11 +31,11 @@ class LabelKind(NamedTuple):
 def kinds_of(verdicts: Verdicts) -> frozenset[LabelKind]:
     """The kinds of labels that there are."""
     codes = verdicts.label_task * len(SETS) + verdicts.item_set[verdicts.label_item]
-    found = []
+    kinds = []
     for code in distinct(codes * len(AGAINST) + verdicts.label_against).tolist():
         (task, items), against = divmod(code // len(AGAINST), len(SETS)), code % len(AGAINST)
-        found.append(LabelKind(verdicts.tasks[task], SETS[items], AGAINST[against]))
-    return frozenset(found)
+        kinds.append(LabelKind(verdicts.tasks[task], SETS[items], AGAINST[against]))
+    return frozenset(kinds)
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class LabelCensus:
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
         """The labels of all parts."""
-        several = list(parts)
+        parts = list(parts)
         counts: Counter[tuple[str | None, str, bool]] = Counter()
-        for part in several:
+        for part in parts:
             counts.update(part.labels)
-        return cls(counts, frozenset(chain.from_iterable(part.named for part in several)))
+        return cls(counts, frozenset(chain.from_iterable(part.named for part in parts)))
 
     @property
     def systems(self) -> list[str]:
@@ -70,11 +70,11 @@ class LabelCensus:
 
     def authors(self, system: str | None) -> dict[str, int]:
         """How many labels of answers each author gave to a system, or to all systems."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for (of_system, author, about_document), count in self.labels.items():
             if of_system in (None, system) and not about_document:
-                found[author] += count
-        return dict(found)
+                counts[author] += count
+        return dict(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,12 +101,12 @@ class LabelNotes:
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
         """The notes on the labels of all parts, which were read in the same way."""
-        several, names = list(parts), [each.name for each in fields(cls) if each.default == 0]
-        counts: dict[str, Any] = {name: sum(getattr(part, name) for part in several) for name in names}
+        parts, names = list(parts), [field.name for field in fields(cls) if field.default == 0]
+        counts: dict[str, Any] = {name: sum(getattr(part, name) for part in parts) for name in names}
         return cls(
-            reading=tuple(dict.fromkeys(chain.from_iterable(part.reading for part in several))),
-            unevaluated=frozenset(chain.from_iterable(part.unevaluated for part in several)),
-            queries_of_gone=frozenset(chain.from_iterable(part.queries_of_gone for part in several)),
+            reading=tuple(dict.fromkeys(chain.from_iterable(part.reading for part in parts))),
+            unevaluated=frozenset(chain.from_iterable(part.unevaluated for part in parts)),
+            queries_of_gone=frozenset(chain.from_iterable(part.queries_of_gone for part in parts)),
             **counts,
         )
 
@@ -163,19 +163,19 @@ class LabelFacts:
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
         """The facts about the labels of all parts, each of which has other queries."""
-        several = list(parts)
+        parts = list(parts)
         kinds: dict[int, frozenset[LabelKind]] = {}
-        for part in several:
-            for sample, found in part.kinds.items():
+        for part in parts:
+            for sample, of_sample in part.kinds.items():
                 # A part without labels has a sample without labels, which the others may not have.
-                if found:
-                    kinds[sample] = kinds.get(sample, frozenset()) | found
+                if of_sample:
+                    kinds[sample] = kinds.get(sample, frozenset()) | of_sample
         return cls(
             dict(sorted(kinds.items())) or {0: frozenset()},
-            any(part.has_citations for part in several),
-            any(part.has_documents for part in several),
-            frozenset(chain.from_iterable(part.rubrics for part in several)),
-            LabelNotes.merged(part.notes for part in several),
+            any(part.has_citations for part in parts),
+            any(part.has_documents for part in parts),
+            frozenset(chain.from_iterable(part.rubrics for part in parts)),
+            LabelNotes.merged(part.notes for part in parts),
         )
 
 
@@ -189,11 +189,11 @@ class FailureCount:
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
         """The failures of all parts."""
-        several = list(parts)
+        parts = list(parts)
         errors: Counter[str] = Counter()
-        for part in several:
+        for part in parts:
             errors.update(part.errors)
-        return cls(sum(part.number for part in several), errors)
+        return cls(sum(part.number for part in parts), errors)
 
     @property
     def reason(self) -> str:
@@ -219,8 +219,8 @@ class FailedLabels:
         errors = {call.key: call.error for call in calls if call.state == "failed" and call.error}
 
         def failures(number: int, rows: Sequence[int]) -> FailureCount:
-            found = (errors.get(labels.call[row] or "") for row in rows)
-            return FailureCount(number, Counter(error for error in found if error))
+            of_rows = (errors.get(labels.call[row] or "") for row in rows)
+            return FailureCount(number, Counter(error for error in of_rows if error))
 
         extractions = {}
         for name, items in _EXTRACTED.items():
@@ -232,15 +232,15 @@ class FailedLabels:
     @classmethod
     def merged(cls, parts: Iterable[Self]) -> Self:
         """The failures of all parts, each of which has other queries."""
-        several = list(parts)
+        parts = list(parts)
         extractions = {
-            items: FailureCount.merged(part.extractions[items] for part in several if items in part.extractions)
+            items: FailureCount.merged(part.extractions[items] for part in parts if items in part.extractions)
             for items in _EXTRACTED.values()
         }
         return cls(
-            FailureCount.merged(part.labels for part in several),
+            FailureCount.merged(part.labels for part in parts),
             {items: failures for items, failures in extractions.items() if failures.number},
-            frozenset(chain.from_iterable(part.known_sets for part in several)),
+            frozenset(chain.from_iterable(part.known_sets for part in parts)),
         )
 
     @property

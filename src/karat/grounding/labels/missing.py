@@ -74,16 +74,15 @@ def task_measures(facts: LabelFacts, task: str) -> list[str]:
 
 def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], place: str) -> list[str]:
     """The measures whose labels are there, for at least one query; `failed` are labels that failed, for errors."""
-    found = _labelled(facts, (*_DEFAULT, *_rubrics(facts)))
-    if not found and facts.has_citations:
+    if measures := _labelled(facts, (*_DEFAULT, *_rubrics(facts))):
+        return measures
+    if facts.has_citations:
         return ["CitationValid"]
-    if not found and not _first(facts) and facts.has_documents:
+    if not _first(facts) and facts.has_documents:
         hint = "They are for runs: evaluate(truth, run, verdicts=...), or karat evaluate TRUTH RUN --verdicts FILE."
         raise KaratError("all labels are about documents, and none about answers", place=place, hint=hint)
-    if not found:
-        hint = f"{_unused(facts, failed)}`karat measures` lists all measures."
-        raise KaratError("no measure can be computed from these labels", hint=hint)
-    return found
+    hint = f"{_unused(facts, failed)}`karat measures` lists all measures."
+    raise KaratError("no measure can be computed from these labels", hint=hint)
 
 
 def _rubrics(facts: LabelFacts) -> list[str]:
@@ -96,8 +95,8 @@ def _rubrics(facts: LabelFacts) -> list[str]:
 
 
 def _labelled(facts: LabelFacts, names: Sequence[str]) -> list[str]:
-    found = [name for name in names if labelled_samples(parse(name, "verdicts"), facts)]
-    return [name for name in found if name != "Faithfulness(unit=sentences)" or "Faithfulness" not in found]
+    labelled = [name for name in names if labelled_samples(parse(name, "verdicts"), facts)]
+    return [name for name in labelled if name != "Faithfulness(unit=sentences)" or "Faithfulness" not in labelled]
 
 
 def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, place: str) -> None:
@@ -129,10 +128,11 @@ def _unused(facts: LabelFacts, failed: Callable[[], FailedLabels]) -> str:
 def failed_extractions(failed: FailedLabels) -> list[tuple[str, int, str]]:
     """Items that could not be extracted for any query, so that no measure reads them: what, how often, and a hint."""
     hint = "Measures of them are left out. `karat judge --retry-failed` asks again."
-    return [
-        (f"{_ITEMS[items]} could not be extracted for {plural(each.number, 'query')}{each.reason}", each.number, hint)
-        for items, each in failed.never_extracted.items()
-    ]
+    extractions = []
+    for items, count in failed.never_extracted.items():
+        what = f"{_ITEMS[items]} could not be extracted for {plural(count.number, 'query')}{count.reason}"
+        extractions.append((what, count.number, hint))
+    return extractions
 
 
 def labelled_samples(measure: Measure, facts: LabelFacts) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class Selected:
+class SelectedLabels:
     """The labels of one system by the chosen authors: the Verdicts of each sample, the items, and facts."""
 
     system: str | None
@@ -101,7 +101,7 @@ def select(
     responses: Sequence[Response] | None = None,
     *,
     named_by: Message = _SYSTEM,
-) -> Selected:
+) -> SelectedLabels:
     """The Verdicts of a system by the chosen authors.
 
     `responses` are what the system answered to the queries that are evaluated; without them, these are all queries with
@@ -115,11 +115,11 @@ def select(
 
 def _labels_of_answers(records: VerdictRecords, system: str | None) -> tuple[Ints, int]:
     """The rows of the labels of a system that are not about documents, and the number of those that are."""
-    mine: Ints = np.flatnonzero(records.labels.system.where(lambda each: each is None or each == system))
+    rows: Ints = np.flatnonzero(records.labels.system.where(lambda name: name is None or name == system))
     if not records.documents:
-        return mine, 0
-    of_answers = mine[~records.about_documents()[mine]]
-    return of_answers, len(mine) - len(of_answers)
+        return rows, 0
+    of_answers = rows[~records.about_documents()[rows]]
+    return of_answers, len(rows) - len(of_answers)
 
 
 def select_labels(
@@ -128,31 +128,29 @@ def select_labels(
     authors: tuple[str, ...],
     responses: Sequence[Response] | None = None,
     numbers: Sequence[int] | None = None,
-) -> Selected:
+) -> SelectedLabels:
     """The Verdicts of a system by these authors; `numbers` are those of the samples, by default of all that there are.
 
     Nothing is decided that depends on other queries than those of the records.
     """
-    mine, of_documents = _labels_of_answers(records, system)
-    mine = mine[records.labels.by.take(mine).where(authors.__contains__)]
+    rows, of_documents = _labels_of_answers(records, system)
+    rows = rows[records.labels.by.take(rows).where(authors.__contains__)]
     evaluated = _evaluated(records, system, responses)
-    labelled = records.labels.query.take(mine).counts()
-    named = map(itemgetter(0), evaluated.items) if responses is None else (each.query for each in responses)
-    queries = dict.fromkeys([*named, *(labelled if responses is None else ())])
-    position = {query: at for at, query in enumerate(queries)}
-    unevaluated = frozenset(labelled.keys() - position.keys())
+    labelled = records.labels.query.take(rows).counts()
+    queries = _query_positions(evaluated, labelled, responses)
+    unevaluated = frozenset(labelled.keys() - queries.keys())
     if unevaluated:
-        mine = mine[records.labels.query.take(mine).where(position.__contains__)]
-    mine, of_removed = _without(records.labels, mine, evaluated.rejected)
-    mine, of_gone = _without(records.labels, mine, evaluated.gone)
-    labels, fit = evaluated.fit(records.labels, mine)
-    records = replace(records, labels=labels)
-    is_there = fit != Fit.ABSENT
-    mine, fit = mine[is_there], fit[is_there]
-    building = VerdictArrays(records, position, evaluated.items, mine, mine[fit == Fit.STALE])
-    for each in responses or ():
-        building.add_response(each)
-    samples = building.samples(people=all(map(is_person, authors)), numbers=numbers)
+        rows = rows[records.labels.query.take(rows).where(queries.__contains__)]
+    rows, of_removed = _without(records.labels, rows, evaluated.rejected)
+    rows, of_gone = _without(records.labels, rows, evaluated.gone)
+    labels, fit = evaluated.fit(records.labels, rows)
+    records, is_there = replace(records, labels=labels), fit != Fit.ABSENT
+    rows, fit = rows[is_there], fit[is_there]
+    stale = rows[fit == Fit.STALE]
+    arrays = VerdictArrays(records, queries, evaluated.items, rows, stale)
+    for response in responses or ():
+        arrays.add_response(response)
+    samples = arrays.samples(people=all(map(is_person, authors)), numbers=numbers)
     notes = LabelNotes(
         reading=tuple(records.notes),
         of_documents=of_documents,
@@ -160,29 +158,36 @@ def select_labels(
         unevaluated=unevaluated,
         of_gone=of_gone,
         queries_of_gone=frozenset(query for query, _ in evaluated.gone),
-        replaced=building.replaced,
-        outdated=int((fit == Fit.STALE).sum()),
-        not_cited=building.unused,
+        replaced=arrays.replaced,
+        outdated=len(stale),
+        not_cited=arrays.unused,
         not_given=int((~is_there).sum()),
         without_digest=int((fit == Fit.TRUSTED).sum()) if responses is not None else 0,
     )
-    return Selected(
+    kinds = {number: kinds_of(verdicts) for number, verdicts in samples.items()}
+    has_citations = len(arrays.items.cite_sentence) > 0
+    return SelectedLabels(
         system,
         tuple(samples.values()),
-        tuple(building.items.item),
-        np.sort(np.r_[building.rows, building.failed_lists]),
-        mine[fit == Fit.STALE],
+        tuple(arrays.items.item),
+        np.sort(np.r_[arrays.rows, arrays.failed_lists]),
+        stale,
         authors,
-        LabelFacts(
-            {number: kinds_of(verdicts) for number, verdicts in samples.items()},
-            len(building.items.cite_sentence) > 0,
-            bool(records.documents),
-            records.rubrics,
-            notes,
-        ),
+        LabelFacts(kinds, has_citations, bool(records.documents), records.rubrics, notes),
         records,
         tuple(evaluated.items.values()),
     )
+
+
+def _query_positions(
+    evaluated: EvaluatedItems, labelled: Iterable[str], responses: Sequence[Response] | None
+) -> dict[str, int]:
+    """The queries that are evaluated: those of the responses, or without them all that have items or labels."""
+    if responses is None:
+        names = dict.fromkeys([*map(itemgetter(0), evaluated.items), *labelled])
+    else:
+        names = dict.fromkeys(response.query for response in responses)
+    return {query: at for at, query in enumerate(names)}
 
 
 def load_verdicts(source: Any, system: str | None = None, by: str | None = None) -> Verdicts:
@@ -215,15 +220,15 @@ def _without(labels: LabelColumns, rows: Ints, items: Set[ItemKey]) -> tuple[Int
 def _evaluated(records: VerdictRecords, system: str | None, responses: Sequence[Response] | None) -> EvaluatedItems:
     """The items of a system and those of all systems that are evaluated."""
     items: dict[ItemKey, Item] = {}
-    for (query, of_system, name), item in records.items.items():
-        if of_system is not None and of_system != system:
+    for item in records.items.values():
+        if item.system is not None and item.system != system:
             continue
-        other = items.setdefault((query, name), item)
+        other = items.setdefault(item.key, item)
         if other is not item:
-            what = f"the item {shown(name)} of query {shown(query)} is also in "
+            what = f"the item {shown(item.id)} of query {shown(item.query)} is also in "
             hint = "Give one of them another id."
             raise KaratError([what, other.place or "", ", for all systems"], place=item.place, hint=hint)
-    removed = {(item.query, item.id): item for item in records.removed.values() if item.system in (None, system)}
+    removed = {item.key: item for item in records.removed.values() if item.system in (None, system)}
     removed = {key: item for key, item in removed.items() if key not in items}
     if responses is None:
         return EvaluatedItems.of_files(items, removed)

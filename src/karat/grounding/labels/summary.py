@@ -91,20 +91,20 @@ class VerdictSummary(Printable):
             rows = map(_agreement_row, self.agreement)
             tables.append(_table(("task", "system"), ("labelled by several", "agreed", "share"), rows))
         if self.disagreements:
-            found = self.disagreements[: self.shown]
-            rest = len(self.disagreements) - len(found)
+            first = self.disagreements[: self.shown]
+            rest = len(self.disagreements) - len(first)
             more = (f"{plural(rest, 'more disagreement')}; -n 0 shows all.",) if rest else ()
             names = ("task", "system", "query", "item", "against", "labels", "text")
-            tables.append(_table(names, (), map(_disagreement_row, found), more))
+            tables.append(_table(names, (), map(_disagreement_row, first), more))
         return tables
 
     def _label_table(self) -> Table:
         groups: dict[tuple[str, str | None, str], list[LabelCount]] = {}
-        for each in self.labels:
-            groups.setdefault((each.task, each.system, each.by), []).append(each)
+        for count in self.labels:
+            groups.setdefault((count.task, count.system, count.by), []).append(count)
         rows = (
-            (task, system or ALL_SYSTEMS, by, _listed(found), f"{sum(each.number for each in found):,}")
-            for (task, system, by), found in groups.items()
+            (task, system or ALL_SYSTEMS, by, _listed(counts), f"{sum(count.number for count in counts):,}")
+            for (task, system, by), counts in groups.items()
         )
         notes = tuple(note_line(f"{note}.") for note in self.notes)
         return _table(("task", "system", "by", "labels"), ("total",), rows, notes)
@@ -129,11 +129,16 @@ def summarize(records: VerdictRecords) -> VerdictSummary:
     labels, status = records.labels, label_status(records)
     rows = [row for row, each in enumerate(status) if each != "replaced"]
     kinds = zip(labels.task, labels.system, labels.by, labels.label, labels.state, strict=True)
-    kept = (kind for kind, each in zip(kinds, status, strict=True) if each != "replaced")
+    kept = (kind for kind, state in zip(kinds, status, strict=True) if state != "replaced")
     counts = [LabelCount(*kind, number) for kind, number in Counter(kept).items()]
-    scales = {name: list(task.scale) for name, task in records.tasks.items()}
-    order = {name: at for at, name in enumerate(records.tasks)}
-    counts.sort(key=lambda each: (order[each.task], each.system or "", each.by, _on_scale(each, scales[each.task])))
+    tasks = list(records.tasks)
+
+    def order(count: LabelCount) -> tuple[int, str, str, int, str]:
+        scale = list(records.tasks[count.task].scale)
+        on_scale = len(scale) if count.label is None else scale.index(count.label)
+        return tasks.index(count.task), count.system or "", count.by, on_scale, count.state
+
+    counts.sort(key=order)
     agreement, disagreements = _compare_authors(records, [row for row in rows if status[row] == "counts"])
     notes = list(records.notes)
     if replaced := len(status) - len(rows):
@@ -168,16 +173,16 @@ def _compare_authors(records: VerdictRecords, rows: Sequence[int]) -> tuple[list
     labels = records.labels
     if len(set(labels.by)) < 2:
         return [], []
-    given: dict[SubjectKey, dict[str, list[str]]] = {}
+    votes: dict[SubjectKey, dict[str, list[str]]] = {}
     first: dict[SubjectKey, int] = {}
     for row, subject in zip(rows, subjects_of(labels, np.array(rows, np.int64)), strict=True):
         if (label := labels.label[row]) is not None:
             first.setdefault(subject, row)
-            given.setdefault(subject, {}).setdefault(labels.by[row], []).append(label)
+            votes.setdefault(subject, {}).setdefault(labels.by[row], []).append(label)
     counts: dict[tuple[str, str | None], list[int]] = {}
     disagreements = []
-    for subject, by_author in given.items():
-        chosen = {by: label for by, votes in by_author.items() if (label := most_frequent(votes)) is not None}
+    for subject, by_author in votes.items():
+        chosen = {by: label for by, names in by_author.items() if (label := most_frequent(names)) is not None}
         if len(chosen) < 2:
             continue
         agreed = len(set(chosen.values())) == 1
@@ -189,10 +194,6 @@ def _compare_authors(records: VerdictRecords, rows: Sequence[int]) -> tuple[list
             item = records.item(first[subject])
             disagreements.append(Disagreement(task, system, query, name, against, item and item.text, chosen))
     return [Agreement(task, system, *count) for (task, system), count in counts.items()], disagreements
-
-
-def _on_scale(count: LabelCount, scale: Sequence[str]) -> tuple[int, str]:
-    return (len(scale) if count.label is None else scale.index(count.label)), count.state
 
 
 def _listed(counts: Sequence[LabelCount]) -> str:
@@ -219,8 +220,8 @@ def _agreement_row(agreement: Agreement) -> tuple[str, ...]:
     return agreement.task, system, f"{agreement.several:,}", f"{agreement.agreed:,}", f"{agreement.share:.4f}"
 
 
-def _disagreement_row(found: Disagreement) -> tuple[str | Cell, ...]:
-    against = ", ".join(found.against) if isinstance(found.against, tuple) else found.against or ""
-    labels = ", ".join(f"{by}: {label}" for by, label in found.labels.items())
-    text = long_cell(found.text or "", _TEXT_WIDTH)
-    return found.task, found.system or ALL_SYSTEMS, found.query, found.item, against, labels, text
+def _disagreement_row(about: Disagreement) -> tuple[str | Cell, ...]:
+    against = ", ".join(about.against) if isinstance(about.against, tuple) else about.against or ""
+    labels = ", ".join(f"{by}: {label}" for by, label in about.labels.items())
+    text = long_cell(about.text or "", _TEXT_WIDTH)
+    return about.task, about.system or ALL_SYSTEMS, about.query, about.item, against, labels, text

@@ -128,7 +128,7 @@ def chosen_labels(
     middle one on the scale counts, or the lower one of two.
     """
     labels, people = records.labels, all(map(is_person, authors))
-    given: dict[SubjectKey, list[str]] = {}
+    votes: dict[SubjectKey, list[str]] = {}
     failed, stale = set(), set()
     rows = np.flatnonzero(labels.by.where(authors.__contains__) & (records.about_documents() == of_documents))
     for row, subject in zip(rows.tolist(), subjects_of(labels, rows), strict=True):
@@ -137,17 +137,17 @@ def chosen_labels(
         if status[row] == "stale":
             stale.add(subject)
         elif (label := labels.label[row]) is not None:
-            given.setdefault(subject, []).append(label)
+            votes.setdefault(subject, []).append(label)
         elif labels.state[row] == "failed":
             failed.add(subject)
     chosen: dict[SubjectKey, str] = {}
-    for subject, votes in given.items():
+    for subject, names in votes.items():
         scale = records.tasks[subject.task].scale
-        label = most_frequent(votes) if people else median_low((scale[label], label) for label in votes)[1]
+        label = most_frequent(names) if people else median_low((scale[name], name) for name in names)[1]
         if label is not None:
             chosen[subject] = label
-    stale -= given.keys()
-    return ChosenLabels(chosen, failed - given.keys() - stale, stale, given.keys() - chosen.keys())
+    stale -= votes.keys()
+    return ChosenLabels(chosen, failed - votes.keys() - stale, stale, votes.keys() - chosen.keys())
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,8 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
     if is_first:
         record |= {} if response.answer is None else {"answer": text_digest(response.answer)}
         record["passages"] = [
-            [each.id, each.rank, None if each.text is None else text_digest(each.text)] for each in response.passages
+            [passage.id, passage.rank, None if passage.text is None else text_digest(passage.text)]
+            for passage in response.passages
         ]
     record["shown"] = [shown_digest(cell) for cell in cells[:2]]
     record["digest"] = record_digest(record)
