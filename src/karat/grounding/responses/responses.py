@@ -49,8 +49,8 @@ class Response:
     """None if they are unknown; an empty text means that the question has no answer"""
     knows_passages: bool = True
     """whether the results say which passages there were"""
-    ranking: tuple[str, ...] = ()
-    """the ids of the passages by rank, which may repeat one: citations name ranks"""
+    ranking: tuple[str, ...] | None = None
+    """the ids of the passages by rank, if some are repeated: citations name ranks"""
     written_sentences: tuple[Sentence, ...] | None = None
     """the sentences, if the source is divided into them"""
 
@@ -59,7 +59,7 @@ class Response:
         """The sentences of the answer; those of a text are found each time, because keeping them takes much memory."""
         if self.written_sentences is not None:
             return self.written_sentences
-        return _find_sentences(self.answer or "", self.ranking)
+        return _find_sentences(self.answer or "", self.ranking or [passage.id for passage in self.passages])
 
     @property
     def gold_text(self) -> str | None:

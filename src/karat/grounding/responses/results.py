@@ -115,7 +115,8 @@ def _of_results(
         by_rank, passages = _passages(documents)
         answer = (answer or "") if results.has_answers else None
         about = query, system, question or query, answer, passages
-        responses.append(Response(*about, gold, knows_passages=retrieved is not None, ranking=tuple(by_rank)))
+        ranking = tuple(by_rank) if len(by_rank) > len(passages) else None
+        responses.append(Response(*about, gold, knows_passages=retrieved is not None, ranking=ranking))
     if fault:
         raise fault
     no_answers = None if results.has_answers else results.missing(["answer"])
