@@ -38,7 +38,6 @@ def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str |
     output = Output.of(values, is_scores=False)
     method = comparing.method_of(values)
     settings = Settings.of(values)
-    output.check_report()
     inputs = Inputs.of(values, accepts_saved=True)
     files = SystemFiles([truth, *runs], inputs, settings)
     if baseline is not None:

@@ -30,14 +30,20 @@ from karat.cli.parser import OUTPUT, Command
     metavar="QUERY",
     help="Show one query in full: every document that moved, and both result lists.",
 )
-@opt.number_shown("queries to show; 0 shows all that changed")
+@opt.number_shown("queries", "all that changed")
 @opt.option("--losses", group=OUTPUT, is_flag=True, help="Show only queries that got worse.")
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.digits
 @opt.plot_options("differences")
 @opt.safe_csv
 def command(
-    truth: str, runs: tuple[str, ...], query: str | None, n: int, losses: bool, common_queries: bool, **values: Any
+    truth: str,
+    runs: tuple[str, ...],
+    query: str | None,
+    n: int | None,
+    losses: bool,
+    common_queries: bool,
+    **values: Any,
 ) -> None:
     """Show the queries that changed most from one run to another, largest losses first, and which documents moved."""
     from karat.analysis.diff import diff
@@ -48,8 +54,6 @@ def command(
     from karat.comparison.alignment import align_systems
     from karat.errors import KaratError, require
 
-    if n < 0:
-        raise KaratError(f"-n {n} is negative", hint="Use a number of queries; 0 shows all that changed.")
     if query is not None and losses:
         raise KaratError("--query and --losses cannot be combined", hint="Leave one of them out.")
     output = Output.of(values, is_scores=False)
@@ -72,7 +76,7 @@ def command(
         before,
         after,
         before.measures[0],
-        n or None,
+        n,
         (first, second),
         losses,
         aligned.notes,

@@ -71,7 +71,6 @@ def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, *
     is_stored = values["per_query_path"] is not None
     output = Output.of(values, is_scores=not (bounds or values["by"] or is_stored))
     settings = Settings.of(values)
-    output.check_report()
     inputs = Inputs.of(values)
     if is_stored:
         output.print(store_on_spark([truth, *runs], inputs, settings, values, output.level))

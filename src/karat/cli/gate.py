@@ -126,7 +126,6 @@ def command(
     test_options = {name: values[name] for name in GateOptions.__annotations__}
     # What is lower is better applies to the scores of the run only, after they are loaded.
     settings = Settings.of(values, lower_is_better=(), rejects_unused_options=strict)
-    output.check_report()
     inputs = Inputs.of(values, accepts_saved=True, field_option=field_option)
     paths = [truth] if run is None else [truth, run]
     with nullcontext() if config_file is None else config_file.naming_keys(set_in_file):

@@ -27,26 +27,15 @@ _OF_MANY_COMMANDS = ("queries", "corpus", "fields", "format")
 """options of a judge that other commands have, too"""
 
 
-def _judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a judge, as `judges/options.py` declares them: the command gets them as keyword arguments."""
-    types = get_type_hints(JudgeOptions)
-    for name in reversed([name for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS]):
-        option, words = JUDGE_OPTIONS[name], f"--{name.replace('_', '-')}"
-        if option.default is False:
-            function = click.option(words, is_flag=True, help=option.help)(function)
-            continue
-        is_file = option.metavar in ("FILE", "FOLDER")
-        kind = next((each for each in (int, float) if each in (types[name], *get_args(types[name]))), str)
-        function = click.option(
-            words,
-            type=FileToRead() if is_file else kind,
-            metavar=option.metavar,
-            default=option.default,
-            show_default=option.default is not None,
-            help=option.help,
-            shell_complete=complete_values(TASKS) if name == "task" else None,
-        )(function)
-    return function
+def _judge_option(name: str) -> Callable[[Any], Any]:
+    """An option of a judge, as `JudgeOptions` declares it; the groups of the command say where the help lists it."""
+    declared, hint = JUDGE_OPTIONS[name], get_type_hints(JudgeOptions)[name]
+    is_file = declared.metavar in ("FILE", "FOLDER")
+    number = next((kind for kind in (int, float) if kind in (hint, *get_args(hint))), str)
+    complete = complete_values(TASKS) if name == "task" else None
+    return opt.declared_option(
+        name, declared, group=OUTPUT, kind=FileToRead() if is_file else number, complete=complete
+    )
 
 
 @click.command(
@@ -87,7 +76,7 @@ def _judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
     help="The verdict file that labels are added to, such as verdicts.jsonl. What is in it is not asked again.",
 )
 @click.option("--estimate", is_flag=True, help="Only estimate how many calls and tokens it takes; nothing is asked.")
-@_judge_options
+@opt.in_order(*map(_judge_option, (name for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS)))
 @opt.queries
 @opt.corpus
 @opt.fields

@@ -10,9 +10,10 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from karat.cli.completion import complete_group, complete_match, complete_measure, complete_values
+from karat.cli.completion import Complete, complete_group, complete_match, complete_measure, complete_values
 from karat.cli.files import ColumnToRead, FileToRead, FileToWrite, FileType
 from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, READING, STATISTICS, Argument, GroupedOption
+from karat.errors import require
 from karat.options import (
     EVALUATION_OPTIONS,
     UNKNOWN_LABELS,
@@ -95,8 +96,11 @@ def in_order(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
     return decorate
 
 
-def _evaluation_option(name: str, declared: Option) -> Callable[[Any], Any]:
-    group, spelling = MEASURES if name == "rel" else EVALUATED, name.replace("_", "-")
+def declared_option(
+    name: str, declared: Option, *, group: str, kind: Any = str, complete: Complete | None = None
+) -> Callable[[Any], Any]:
+    """An option that the library declares: one of several values, a switch, or a value of this kind."""
+    spelling = name.replace("_", "-")
     if declared.choices:
         return choice_option(spelling, declared.choices, declared.default, declared.help, group=group)
     if declared.default is False:
@@ -105,15 +109,24 @@ def _evaluation_option(name: str, declared: Option) -> Callable[[Any], Any]:
         f"--{spelling}",
         group=group,
         default=declared.default,
-        type=float if declared.default is None else str,
+        type=kind,
         metavar=declared.metavar,
         help=declared.help,
         show_default=declared.default is not None,
-        shell_complete=complete_match if name == "match" else None,
+        shell_complete=complete,
     )
 
 
-_EVALUATION_OPTIONS = {name: _evaluation_option(name, declared) for name, declared in EVALUATION_OPTIONS.items()}
+_EVALUATION_OPTIONS = {
+    name: declared_option(
+        name,
+        declared,
+        group=MEASURES if name == "rel" else EVALUATED,
+        kind=float if name == "rel" else str,
+        complete=complete_match if name == "match" else None,
+    )
+    for name, declared in EVALUATION_OPTIONS.items()
+}
 ranking_options = in_order(*(_EVALUATION_OPTIONS[name] for name in ("ties", "duplicates", "ignore_identical_ids")))
 """the options of an evaluation that change which documents are in the top of a run"""
 
@@ -141,9 +154,16 @@ safe_csv = option(
 )
 
 
-def number_shown(of_what: str) -> Callable[[Function], Function]:
-    """The option `-n`: how many lines of a long list are printed."""
-    return option("-n", group=OUTPUT, default=10, metavar="N", show_default=True, help=f"Number of {of_what}.")
+def number_shown(nouns: str, all_of_them: str) -> Callable[[Function], Function]:
+    """The option `-n`: how many lines of a long list are printed; the command gets None for all of them."""
+
+    def check(context: click.Context, parameter: click.Parameter, value: int) -> int | None:  # noqa: ARG001
+        hint = f"Use a number of {nouns}; 0 shows {all_of_them}."
+        require(value >= 0, f"-n {value} is negative", hint)
+        return value or None
+
+    help = f"Number of {nouns} to show; 0 shows {all_of_them}."  # noqa: A001
+    return option("-n", group=OUTPUT, default=10, metavar="N", show_default=True, help=help, callback=check)
 
 
 def plot_options(default: str) -> Callable[[Function], Function]:

@@ -72,6 +72,10 @@ class Output:
         output = cls(values.get("format"), level=level, is_scores=is_scores, **chosen)
         _check(output)
         _check_plot(output, has_groups=values.get("by") is not None)
+        if output.report is not None:
+            from karat.report import check_report
+
+            check_report(output.report)
         return output
 
     @property
@@ -99,13 +103,6 @@ class Output:
                 print_data(text, self.format)
         if self.format in _WITHOUT_NOTES:
             print_error("".join(f"{printable(line)}\n" for line in result.remarks()))
-
-    def check_report(self) -> None:
-        """Raise what prevents the report, if there is to be one, before any work is done."""
-        if self.report is not None:
-            from karat.report import check_report
-
-            check_report(self.report)
 
     def save_report(self, reported: Reported, files: SystemFiles, also_read: Sequence[str] = ()) -> None:
         """Write the report of the systems in some files, if there is to be one, and say where it is."""

@@ -53,9 +53,8 @@ def command(
     if file is None:
         raise KaratError("the report needs a file", hint="Add -o report.html.")
     method = method_of(values)
-    output = Output(report=file, title=title)
+    output = Output.of({"report": file, "title": title})
     settings = Settings.of(values)
-    output.check_report()
     inputs = Inputs.of(values, shows_texts=True, accepts_saved=True)
     files = SystemFiles([truth, *runs], inputs, settings)
     if baseline is not None:

@@ -48,7 +48,7 @@ def command(context: click.Context) -> None:
 @command.command(_SUMMARY, cls=Command, example="karat verdicts verdicts.jsonl")
 @opt.file_argument("files", "FILE...", "Verdict files.", repeatable=True, required=True)
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
-@opt.number_shown("disagreements to show; 0 shows all of them")
+@opt.number_shown("disagreements", "all of them")
 @opt.file_option(
     "--export",
     kind=FileToWrite(),
@@ -56,7 +56,7 @@ def command(context: click.Context) -> None:
     help="Also write a table with a row per label, and all its fields: .csv or .tsv.",
 )
 @opt.safe_csv
-def summary(files: tuple[str, ...], n: int, export: str | None, **values: Any) -> None:
+def summary(files: tuple[str, ...], n: int | None, export: str | None, **values: Any) -> None:
     """Count labels by task, system, author, label and state, and show where authors disagree.
 
     `karat verdicts FILE...` is short for `karat verdicts summary FILE...`.
@@ -70,8 +70,6 @@ def summary(files: tuple[str, ...], n: int, export: str | None, **values: Any) -
     from karat.output.files import write_text
     from karat.reading.bytes.names import suffix_of
 
-    if n < 0:
-        raise KaratError(f"-n {n} is negative", hint="Use a number of disagreements; 0 shows all of them.")
     delimiter = {".csv": ",", ".tsv": "\t"}.get(suffix_of(export)) if export else None
     if export and not delimiter:
         raise KaratError("labels are exported as CSV or TSV", place=export, hint="Use .csv or .tsv.")
@@ -81,7 +79,7 @@ def summary(files: tuple[str, ...], n: int, export: str | None, **values: Any) -
     records = read_verdict_records(files)
     if export and delimiter:
         write_text(delimited(HEADER, label_rows(records), delimiter, safe=safe), export)
-    output.print(replace(summarize(records), shown=n or None))
+    output.print(replace(summarize(records), shown=n))
 
 
 @command.command(

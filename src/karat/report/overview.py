@@ -46,11 +46,7 @@ def answer(subject: ReportSubject, unjudged: Sequence[float | None] | None) -> l
 def _best(subject: ReportSubject) -> list[str]:
     """The systems with the best mean of the primary measure; several if they have the same, none without a value."""
     measure = subject.primary
-    values = {
-        name: value
-        for name, scores in subject.systems.items()
-        if measure in scores.values and (value := scores.combined(measure)) is not None
-    }
+    values = {name: value for name, value in _combined(subject, measure).items() if value is not None}
     if not values:
         return []
     best = max(values.values()) if subject.higher_is_better(measure) else min(values.values())
@@ -233,15 +229,8 @@ def table(subject: ReportSubject, unjudged: list[float | None] | None) -> dict[s
     comparison = subject.comparison
     method = None if comparison is None else comparison.method
     beaten = None if comparison is None or subject.reference is not None else beaten_systems(comparison)
-    cells = [_cells(subject, name, beaten) for name in subject.names]
-    for at, measure in enumerate(subject.measures):
-        values = {
-            name: scores.combined(measure) if measure in scores.values else None
-            for name, scores in subject.systems.items()
-        }
-        best = best_value(values, measure, subject.systems)
-        for row, value in zip(cells, values.values(), strict=True):
-            row[at]["best"] = best is not None and value == best
+    best = {measure: best_value(_combined(subject, measure), measure, subject.systems) for measure in subject.measures}
+    cells = [_cells(subject, name, beaten, best) for name in subject.names]
     powers = [] if comparison is None else list(comparison.powers.values())
     test = correction = None
     if method is not None:
@@ -269,10 +258,19 @@ def missing_queries(subject: ReportSubject, name: str) -> set[str]:
     return lacking
 
 
+def _combined(subject: ReportSubject, measure: str) -> dict[str, float | None]:
+    """The value of each system on a measure; None if it has none."""
+    systems = subject.systems.items()
+    return {name: scores.combined(measure) if measure in scores.values else None for name, scores in systems}
+
+
 def _cells(
-    subject: ReportSubject, name: str, beaten: Mapping[tuple[str, str], Sequence[str]] | None
+    subject: ReportSubject,
+    name: str,
+    beaten: Mapping[tuple[str, str], Sequence[str]] | None,
+    best: Mapping[str, float | None],
 ) -> list[dict[str, Any]]:
-    """The cells of a system, without the mark of the best."""
+    """The cells of a system: `beaten` are the systems that each is better than, and `best` the best values."""
     scores = subject.systems[name]
     comparison = subject.comparison
     cells: list[dict[str, Any]] = []
@@ -293,7 +291,7 @@ def _cells(
                 "low": number(low),
                 "high": number(high),
                 "bounds": _label_bounds(scores, measure),
-                "best": False,
+                "best": best[measure] is not None and mean == best[measure],
                 "difference": _difference(against),
                 "p": None if against is None else number(against.p_corrected),
                 "significant": None if against is None or comparison is None else comparison.significant(against),
