@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.data.judged import Bools, Ints
+from karat.data.judged import Bools, Floats, Ints
 
 _TEXTS_AT_ONCE = 1 << 12
 
@@ -69,6 +69,12 @@ def to_numpy(column: pa.Array, kind: type[np.generic]) -> Any:
     if not len(column):
         return np.empty(0, kind)
     return np.frombuffer(column.buffers()[1], kind)[column.offset : column.offset + len(column)]
+
+
+def to_floats(column: pa.ChunkedArray) -> Floats:
+    """A column of doubles without nulls as a NumPy array; it is not copied if it has one chunk."""
+    chunks: list[Floats] = [to_numpy(chunk, np.float64) for chunk in column.chunks]
+    return chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0), *chunks])
 
 
 def to_bools(column: pa.Array) -> Bools:
@@ -135,11 +141,9 @@ def text_before_last(column: Column, text: str) -> Column:
 
 def append_text(column: Column, text: str) -> Column:
     """Each value of a column with this text added at its end."""
-    return (
-        pc.binary_join_element_wise(column, pa.scalar(text, column.type), pa.scalar("", column.type))
-        if text
-        else column
-    )
+    if not text:
+        return column
+    return pc.binary_join_element_wise(column, pa.scalar(text, column.type), pa.scalar("", column.type))
 
 
 def truncate(column: Column, length: int) -> Column:

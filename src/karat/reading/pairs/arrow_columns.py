@@ -19,7 +19,7 @@ from karat.errors import KaratError, Place, enumeration, shown
 from karat.reading.bytes.arrow_file import decoded, plain_type
 from karat.reading.columns import Guess, check_unique
 from karat.reading.columns.spellings import find_column
-from karat.reading.pairs.arrays import Column, concatenate, text_column, to_numpy
+from karat.reading.pairs.arrays import Column, concatenate, text_column, to_floats
 from karat.reading.pairs.columns import LARGEST_WHOLE, ReadColumns, columns_with_lists
 from karat.reading.pairs.json_files import ObjectSource, documents_by_query
 from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
@@ -133,8 +133,7 @@ def id_notes(schema: pa.Schema, columns: ReadColumns, name: str) -> tuple[Note, 
 
 
 def _as_floats(column: pa.ChunkedArray) -> Floats:
-    chunks: list[Floats] = [to_numpy(chunk, np.float64) for chunk in column.cast(pa.float64(), safe=False).chunks]
-    return chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0), *chunks])
+    return to_floats(column.cast(pa.float64(), safe=False))
 
 
 def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

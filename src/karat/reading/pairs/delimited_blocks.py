@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
-from karat.data.judged import Floats, Ints
+from karat.data.judged import Ints
 from karat.reading.bytes.delimited_text import row_ends
 from karat.reading.bytes.input_file import BOM, Block
 from karat.reading.bytes.line_ends import LONGEST_LINE, last_line_end
-from karat.reading.pairs.arrays import Column, concatenate, offset_kind, to_numpy
+from karat.reading.pairs.arrays import Column, concatenate, offset_kind, to_floats
 from karat.reading.pairs.delimited import parse_rows
 from karat.reading.pairs.delimited_layout import DelimitedLayout
 from karat.reading.pairs.pair_checks import LONGEST_ID, PairRules, are_valid, ordered
@@ -120,24 +120,42 @@ def _are_around_values(quotes: Ints, text: NDArray[np.uint8], separator: str) ->
 
 def _parse_with_arrow(data: memoryview, layout: DelimitedLayout, rules: PairRules) -> Columns | None:
     """The columns as Arrow reads them; None if Arrow might read them differently from `parse_rows`."""
-    if not len(data) or bytes(data[:3]) == BOM:  # Arrow drops a byte order mark, which is part of an id here
-        return None
     text = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(text == _QUOTE)
     if not text.all() or len(quotes) % 2 or not _are_around_values(quotes, text, layout.separator):
         return None
-    names = [str(at) for at in range(layout.width)]
-    ids = [names[layout.query], names[layout.doc]]
-    number = None if layout.number is None else names[layout.number]
-    types = {name: pa.string() for name in ids} | ({} if number is None else {number: pa.float64()})
+    positions = (layout.query, layout.doc, layout.number)
+    columns = columns_by_arrow(data, layout.width, positions, layout.separator, has_quotes=bool(len(quotes)))
+    if columns is None or not are_valid(columns.number, rules):
+        return None
+    if _may_need_parsing(columns.query) or _may_need_parsing(columns.doc):
+        return None
+    return columns._replace(number=ordered(columns.number, rules))
+
+
+def columns_by_arrow(
+    data: memoryview | bytes,
+    width: int,
+    positions: tuple[int, int, int | None],
+    separator: str,
+    *,
+    has_quotes: bool = False,
+) -> Columns | None:
+    """The query, the document and the number of each row, at these positions, as Arrow's CSV reader reads them.
+
+    None if Arrow cannot read a row, or if a number is not finite. Without the position of a number, all numbers are 1.
+    """
+    if not len(data) or bytes(data[:3]) == BOM:  # Arrow drops a byte order mark, which is part of an id here
+        return None
+    names = [str(at) for at in range(width)]
+    query, doc, number = (str(at) for at in positions)
+    types = {query: pa.string(), doc: pa.string()} | ({} if positions[2] is None else {number: pa.float64()})
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(pa.py_buffer(data)),
             arrow_csv.ReadOptions(column_names=names, use_threads=False, block_size=min(len(data) + 1, 1 << 30)),
             arrow_csv.ParseOptions(
-                delimiter=layout.separator,
-                quote_char='"' if len(quotes) else False,
-                newlines_in_values=bool(len(quotes)),
+                delimiter=separator, quote_char='"' if has_quotes else False, newlines_in_values=has_quotes
             ),
             arrow_csv.ConvertOptions(
                 include_columns=list(types),
@@ -145,21 +163,15 @@ def _parse_with_arrow(data: memoryview, layout: DelimitedLayout, rules: PairRule
                 null_values=[],
                 strings_can_be_null=False,
                 # ASCII is valid UTF-8, and one pass over all bytes is cheaper than Arrow's check of each id.
-                check_utf8=bool(text.max() >= 128),
+                check_utf8=bool(np.frombuffer(data, np.uint8).max() >= 128),
             ),
         )
     except pa.ArrowInvalid:
         return None
-    query, doc = (concatenate(table[name].chunks) for name in ids)
-    if _may_need_parsing(query) or _may_need_parsing(doc):
+    values = np.ones(len(table)) if positions[2] is None else to_floats(table[number])
+    if not np.isfinite(values).all():
         return None
-    if number is None:
-        return Columns(query, doc, np.ones(len(doc)))
-    parts = [to_numpy(chunk, np.float64) for chunk in table[number].chunks]
-    values: Floats = parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty(0)])
-    if not np.isfinite(values).all() or not are_valid(values, rules):
-        return None
-    return Columns(query, doc, ordered(values, rules))
+    return Columns(concatenate(table[query].chunks), concatenate(table[doc].chunks), values)
 
 
 def _may_need_parsing(ids: Column) -> bool:

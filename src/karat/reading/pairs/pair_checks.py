@@ -154,9 +154,12 @@ def valid_numbers(numbers: Sequence[Any], rules: PairRules) -> Floats | None:
 
 def may_be_true_or_false(numbers: Iterable[Any], values: Floats, rules: PairRules) -> bool:
     """Whether scores or ranks, whose floats are `values`, include true or false, which only grades can be."""
-    # Few scores are exactly 0 or 1, so that the types of all numbers are rarely needed.
-    has_0_or_1 = rules.number != "grade" and bool(((values == 0) | (values == 1)).any())
-    return has_0_or_1 and not {bool, np.bool_}.isdisjoint(map(type, numbers))
+    if rules.number == "grade":
+        return False
+    # Few scores are exactly 0 or 1, and looking at the types of all numbers would take long.
+    positions = np.flatnonzero((values == 0) | (values == 1)).tolist()
+    listed = list(numbers) if positions else []
+    return any(type(listed[at]) in (bool, np.bool_) for at in positions)
 
 
 def are_valid(numbers: Floats, rules: PairRules) -> bool:

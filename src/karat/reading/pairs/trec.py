@@ -38,8 +38,10 @@ class TrecTable:
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
         """One part per block of the file."""
+        from karat.reading.pairs.trec_blocks import read_block
+
         for block in self.source.blocks(progress, whole_queries=whole_queries):
-            yield partial(_read_block, block, self._layout)
+            yield partial(read_block, block, self._layout)
 
     def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
         """The number of each document of each query in a small file."""
@@ -64,12 +66,6 @@ class TrecTable:
     def empty_error(self) -> KaratError:
         """The error for a file without data lines."""
         return empty_error(self.source, self._layout)
-
-
-def _read_block(block: Block, layout: Layout) -> Columns:
-    from karat.reading.pairs.trec_blocks import read_block
-
-    return read_block(block, layout)
 
 
 class Layout(NamedTuple):

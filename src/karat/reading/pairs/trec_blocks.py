@@ -7,13 +7,12 @@ first. If both fail, each line is parsed in Python.
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as csv
 from numpy.typing import NDArray
 
-from karat.reading.bytes.input_file import BOM, Block
-from karat.reading.pairs.arrays import Column, concatenate, text_column, to_numpy
+from karat.reading.bytes.input_file import Block
+from karat.reading.pairs.arrays import Column, text_column
+from karat.reading.pairs.delimited_blocks import columns_by_arrow
 from karat.reading.pairs.tables import Columns, columns_of
 from karat.reading.pairs.trec import Layout, parse_lines
 
@@ -26,10 +25,9 @@ def read_block(block: Block, layout: Layout) -> Columns:
     separator = _single_separator(data)
     columns = _parse_with_arrow(data, separator, layout) if separator else None
     if columns is None and b"\0" not in (collapsed := _collapse_white_space(bytes(data))):
-        columns = _parse_with_arrow(collapsed, " ", layout) if collapsed else _no_columns()
-    if columns is None:
-        columns = columns_of(parse_lines(block, layout))
-    return columns
+        empty = Columns(text_column([]), text_column([]), np.empty(0))
+        columns = _parse_with_arrow(collapsed, " ", layout) if collapsed else empty
+    return columns_of(parse_lines(block, layout)) if columns is None else columns
 
 
 def _single_separator(data: memoryview) -> str | None:
@@ -43,10 +41,6 @@ def _single_separator(data: memoryview) -> str | None:
     if separator == " ":
         return separator if np.count_nonzero(text < ord(" ")) == line_ends else None
     return separator if np.count_nonzero(text == ord("\t")) + line_ends == np.count_nonzero(blank) else None
-
-
-def _no_columns() -> Columns:
-    return Columns(text_column([]), text_column([]), np.empty(0))
 
 
 def _collapse_white_space(data: bytes) -> bytes:
@@ -83,35 +77,10 @@ def _in_comment(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 def _parse_with_arrow(data: memoryview | bytes, separator: str, layout: Layout) -> Columns | None:
     """The columns as Arrow reads them; None if Arrow might read them differently from `parse_lines`."""
-    if not len(data) or bytes(data[:3]) == BOM:
-        return None  # Arrow drops a byte order mark, which is part of an id here
-    # ASCII is valid UTF-8, and one pass over all bytes is cheaper than Arrow's check of each id.
-    is_ascii = bool(np.frombuffer(data, np.uint8).max() < 128)
-    try:
-        table = csv.read_csv(
-            pa.BufferReader(pa.py_buffer(data)),
-            csv.ReadOptions(column_names=layout.columns, use_threads=False, block_size=min(len(data) + 1, 1 << 30)),
-            csv.ParseOptions(delimiter=separator, quote_char=False, double_quote=False, escape_char=False),
-            csv.ConvertOptions(
-                include_columns=["query", "doc", layout.number],
-                column_types={"query": pa.string(), "doc": pa.string(), layout.number: pa.float64()},
-                null_values=[],
-                strings_can_be_null=False,
-                check_utf8=not is_ascii,
-            ),
-        )
-    except pa.ArrowInvalid:
-        return None
-    query, doc = concatenate(table["query"].chunks), concatenate(table["doc"].chunks)
-    parts = [to_numpy(chunk, np.float64) for chunk in table[layout.number].chunks]
-    number = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    if not np.isfinite(number).all() or (_contains_hash_sign(data) and _any_comment(query)):
-        return None
-    return Columns(query, doc, number)
-
-
-def _contains_hash_sign(data: memoryview | bytes) -> bool:
-    return bool((np.frombuffer(data, np.uint8) == ord("#")).any())
+    positions = (0, 2, layout.columns.index(layout.number))
+    columns = columns_by_arrow(data, len(layout.columns), positions, separator)
+    has_hash_sign = bool((np.frombuffer(data, np.uint8) == ord("#")).any())
+    return None if columns is None or (has_hash_sign and _any_comment(columns.query)) else columns
 
 
 def _any_comment(query: Column) -> bool:
