@@ -43,7 +43,7 @@ class LabelScores:
 
         The `limits` are those of all queries; without them, they follow from the queries that are there.
         """
-        verdicts = dict(zip(selected.facts.kinds, selected.samples, strict=True))
+        verdicts = dict(zip(selected.facts.relations, selected.samples, strict=True))
         values, bounds, variances, costs = {}, {}, {}, {}
         for measure, numbers in samples.items():
             column = str(measure)

@@ -99,7 +99,7 @@ def evaluate_parts(
     check_labels(facts, lambda: failed, listed, place)
 
     samples = [(portable(measure), labelled_samples(measure, facts)) for measure in listed]
-    compute = partial(_values, shared, choice, tuple(facts.kinds), samples)
+    compute = partial(_values, shared, choice, tuple(facts.relations), samples)
     computed = run(partial(compute, None))
     scored = LabelScores.merged(each for each, _ in computed)
     if scored.limits and len(computed) > 1:  # a part can try combinations that all parts together cannot

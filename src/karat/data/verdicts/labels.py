@@ -28,8 +28,8 @@ the passages that a sentence cites together, or these without one of them."""
 HIGHEST_GRADE = 3.0
 """of relevance; other labels are from 0 to 1"""
 
-SETS: tuple[str, ...] = get_args(ItemSet)
-AGAINST: tuple[str, ...] = get_args(Against)
+SETS: tuple[ItemSet, ...] = get_args(ItemSet)
+AGAINST: tuple[Against, ...] = get_args(Against)
 
 
 class Relation(NamedTuple):

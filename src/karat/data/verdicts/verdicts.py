@@ -249,7 +249,7 @@ class Verdicts:
         """The positions of the items of a set; passages are in the order of their ranks."""
         return self._once("positions", self._positions)[items]
 
-    def _positions(self) -> dict[str, Ints]:
+    def _positions(self) -> dict[ItemSet, Ints]:
         positions = {name: np.flatnonzero(self.item_set == at) for at, name in enumerate(SETS)}
         passages = positions["passages"]
         order = np.lexsort((self.item_rank[passages], self.item_query[passages]))
@@ -267,7 +267,7 @@ class Verdicts:
         rows = self._rows(relation.items)
         return self._values(relation.task, relation.against, rows, np.full(len(rows), -1))
 
-    def _values(self, task: str, against: str, item: Ints, passage: Ints) -> Floats:
+    def _values(self, task: str, against: Against, item: Ints, passage: Ints) -> Floats:
         """The labels of these items against these passages; NaN if there is none."""
         table = self._once("tables", self._label_tables).get((task, against))
         if table is None:
@@ -283,7 +283,7 @@ class Verdicts:
         computed: Computed = self._shared[name]
         return computed
 
-    def _label_tables(self) -> dict[tuple[str, str], tuple[Ints, Floats]]:
+    def _label_tables(self) -> dict[tuple[str, Against], tuple[Ints, Floats]]:
         """The labels by task and by what they are against: sorted keys of item and passage, and the values."""
         tables = {}
         kinds = self.label_task * len(AGAINST) + self.label_against

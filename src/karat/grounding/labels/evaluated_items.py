@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -45,13 +45,6 @@ class Fit(IntEnum):
     """another text was labelled"""
     ABSENT = 3
     """the results have no such item"""
-
-
-class FittedLabels(NamedTuple):
-    """Labels with the ids that their items have in what is evaluated, and how each of some rows fits it."""
-
-    labels: LabelColumns
-    fit: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +101,8 @@ class EvaluatedItems:
         removed = (key for key, item in self.removed.items() if not self.of_results or item.type in EXTRACTED)
         return frozenset(key for key in removed if key not in self.items)
 
-    def fit(self, labels: LabelColumns, rows: Ints) -> FittedLabels:
-        """How labels fit what is evaluated, with the ids that their items and passages have there."""
+    def fit(self, labels: LabelColumns, rows: Ints) -> tuple[LabelColumns, Ints]:
+        """Labels with the ids that their items and passages have in what is evaluated, and how each row fits it."""
         item, fit = self._fit_column(labels.query, labels.item, labels.digest, rows, self._subject)
         against, fit_of_against = self._fit_column(
             labels.query, labels.against, labels.against_digest, rows, self._against
@@ -121,7 +114,7 @@ class EvaluatedItems:
             keys = zip(labels.query.take(rows[is_relevance]), item.take(rows[is_relevance]), strict=True)
             unknown = [key not in self.items and key[1] not in IMPLIED for key in keys]
             fit[np.flatnonzero(is_relevance)[unknown]] = Fit.ABSENT
-        return FittedLabels(replace(labels, item=item, against=against), fit)
+        return replace(labels, item=item, against=against), fit
 
     def _fit_column(
         self,
@@ -283,10 +276,10 @@ def stale_labels(records: VerdictRecords) -> Bools:
             {key: item for each in owners for key, item in by.get(each, {}).items()} for by in (items, removed)
         )
         evaluated = EvaluatedItems.of_files(known, rejected)
-        stale[rows] = evaluated.fit(labels, rows).fit >= Fit.STALE
+        stale[rows] = evaluated.fit(labels, rows)[1] >= Fit.STALE
         stale[rows] |= labels.are_about(rows, evaluated.gone | evaluated.rejected, frozenset())
     rows = np.flatnonzero(of_documents)
-    stale[rows] = EvaluatedItems.of_files(records.documents, {}).fit(labels, rows).fit == Fit.STALE
+    stale[rows] = EvaluatedItems.of_files(records.documents, {}).fit(labels, rows)[1] == Fit.STALE
     return stale
 
 

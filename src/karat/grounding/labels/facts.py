@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from karat.data.judged import distinct
-from karat.data.verdicts import AGAINST, SETS, Verdicts
+from karat.data.verdicts import AGAINST, SETS, Relation, Verdicts
 from karat.errors import enumeration, first_few, plural, printable
 from karat.grounding.verdict_file.reading import VerdictRecords
 
@@ -20,22 +20,14 @@ _EXTRACTED = {"answer": "claims", "gold": "gold_claims", "question": "nuggets"}
 """the items that are extracted from an implied item"""
 
 
-class LabelKind(NamedTuple):
-    """What labels are about: the task, the set of their items, and what these were compared with."""
-
-    task: str
-    items: str
-    against: str
-
-
-def kinds_of(verdicts: Verdicts) -> frozenset[LabelKind]:
-    """The kinds of labels that there are."""
+def labelled_relations(verdicts: Verdicts) -> frozenset[Relation]:
+    """The relations that have a label, whatever its value."""
     codes = verdicts.label_task * len(SETS) + verdicts.item_set[verdicts.label_item]
-    kinds = []
+    relations = []
     for code in distinct(codes * len(AGAINST) + verdicts.label_against).tolist():
         (task, items), against = divmod(code // len(AGAINST), len(SETS)), code % len(AGAINST)
-        kinds.append(LabelKind(verdicts.tasks[task], SETS[items], AGAINST[against]))
-    return frozenset(kinds)
+        relations.append(Relation(verdicts.tasks[task], SETS[items], AGAINST[against]))
+    return frozenset(relations)
 
 
 @dataclass(frozen=True)
@@ -113,15 +105,15 @@ class LabelNotes:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The notes as sentences."""
-        return tuple(chain.from_iterable(notes for notes, _ in self._listed))
+        return tuple(chain.from_iterable(notes for notes, _ in self._notes_by_reason))
 
     @property
     def unused(self) -> tuple[str, ...]:
         """Those that say why labels are not used."""
-        return tuple(chain.from_iterable(notes for notes, is_unused in self._listed if is_unused))
+        return tuple(chain.from_iterable(notes for notes, is_unused in self._notes_by_reason if is_unused))
 
     @property
-    def _listed(self) -> list[tuple[Sequence[str], bool]]:
+    def _notes_by_reason(self) -> list[tuple[Sequence[str], bool]]:
         """The notes of each kind, and whether they say why labels are not used."""
         queries = sorted(self.unevaluated)
         some = enumeration(queries, "and") if len(queries) <= 3 else f"{queries[0]}, …"
@@ -131,19 +123,19 @@ class LabelNotes:
         trusted = f"{have} no digests of texts, so {they_are} taken to be about these results"
         return [
             (self.reading, False),
-            (_counted(self.of_documents, "of documents not used: grades for runs, not about answers"), True),
-            (_counted(self.of_removed, "not used: about items that were removed"), True),
+            (_count_note(self.of_documents, "of documents not used: grades for runs, not about answers"), True),
+            (_count_note(self.of_removed, "not used: about items that were removed"), True),
             ([unevaluated] if queries else (), False),
-            (_counted(self.of_gone, gone), True),
-            (_counted(self.replaced, "replaced by a later one of the same author"), False),
-            (_counted(self.outdated, "not used: the text has changed since"), True),
-            (_counted(self.not_given, "not used: about passages or sentences that the results do not have"), True),
-            (_counted(self.not_cited, "not used: about passages that the sentence does not cite together"), True),
-            (_counted(self.without_digest, trusted), False),
+            (_count_note(self.of_gone, gone), True),
+            (_count_note(self.replaced, "replaced by a later one of the same author"), False),
+            (_count_note(self.outdated, "not used: the text has changed since"), True),
+            (_count_note(self.not_given, "not used: about passages or sentences that the results do not have"), True),
+            (_count_note(self.not_cited, "not used: about passages that the sentence does not cite together"), True),
+            (_count_note(self.without_digest, trusted), False),
         ]
 
 
-def _counted(labels: int, what: str) -> list[str]:
+def _count_note(labels: int, what: str) -> list[str]:
     """A note on so many labels, if there are any."""
     return [f"{plural(labels, 'label')} {what}"] if labels else []
 
@@ -152,8 +144,8 @@ def _counted(labels: int, what: str) -> list[str]:
 class LabelFacts:
     """Facts about the labels of a system by the chosen authors, for some of the queries."""
 
-    kinds: Mapping[int, frozenset[LabelKind]] = field(default_factory=lambda: {0: frozenset()})
-    """for each sample, the kinds of its labels"""
+    relations: Mapping[int, frozenset[Relation]] = field(default_factory=lambda: {0: frozenset()})
+    """for each sample, the relations that have labels"""
     has_citations: bool = False
     has_documents: bool = False
     """whether there are documents of the collection, whose labels measures of answers do not read"""
@@ -164,14 +156,14 @@ class LabelFacts:
     def merged(cls, parts: Iterable[Self]) -> Self:
         """The facts about the labels of all parts, each of which has other queries."""
         parts = list(parts)
-        kinds: dict[int, frozenset[LabelKind]] = {}
+        relations: dict[int, frozenset[Relation]] = {}
         for part in parts:
-            for sample, of_sample in part.kinds.items():
+            for sample, of_sample in part.relations.items():
                 # A part without labels has a sample without labels, which the others may not have.
                 if of_sample:
-                    kinds[sample] = kinds.get(sample, frozenset()) | of_sample
+                    relations[sample] = relations.get(sample, frozenset()) | of_sample
         return cls(
-            dict(sorted(kinds.items())) or {0: frozenset()},
+            dict(sorted(relations.items())) or {0: frozenset()},
             any(part.has_citations for part in parts),
             any(part.has_documents for part in parts),
             frozenset(chain.from_iterable(part.rubrics for part in parts)),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
 
-from karat.data.verdicts import Relation
+from karat.data.verdicts import Against, Relation
 from karat.errors import KaratError, enumeration, plural
-from karat.grounding.labels.facts import FailedLabels, LabelFacts, LabelKind
+from karat.grounding.labels.facts import FailedLabels, LabelFacts
 from karat.grounding.labels.recipes import RECIPES
 from karat.measures import parse
 from karat.measures.labels import relations_of
@@ -27,7 +27,7 @@ _NOT_BY_DEFAULT = (
 _DEFAULT = tuple(name for name in _MEASURES if name not in _NOT_BY_DEFAULT)
 """computed if their labels are there"""
 
-_CITATIONS = ("cited", "others", "passage")
+_CITATIONS: tuple[Against, ...] = ("cited", "others", "passage")
 _ITEMS = {
     "claims": "the claims of the answer", "gold_claims": "the claims of the gold answer",
     "sentences": "the sentences of the answer", "nuggets": "the nuggets of the question",
@@ -69,19 +69,19 @@ def rubric_measure(name: str) -> str:
 
 def task_measures(facts: LabelFacts, task: str) -> list[str]:
     """The measures of a recipe, or of a rubric, whose labels are there, for at least one query."""
-    return _labelled(facts, measures_of(task))
+    return _with_labels(facts, measures_of(task))
 
 
 def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], place: str) -> list[str]:
     """The measures whose labels are there, for at least one query; `failed` are labels that failed, for errors."""
-    if measures := _labelled(facts, (*_DEFAULT, *_rubrics(facts))):
+    if measures := _with_labels(facts, (*_DEFAULT, *_rubrics(facts))):
         return measures
     if facts.has_citations:
         return ["CitationValid"]
-    if not _first(facts) and facts.has_documents:
+    if not _first_sample(facts) and facts.has_documents:
         hint = "They are for runs: evaluate(truth, run, verdicts=...), or karat evaluate TRUTH RUN --verdicts FILE."
         raise KaratError("all labels are about documents, and none about answers", place=place, hint=hint)
-    hint = f"{_unused(facts, failed)}`karat measures` lists all measures."
+    hint = f"{_why_unused(facts, failed)}`karat measures` lists all measures."
     raise KaratError("no measure can be computed from these labels", hint=hint)
 
 
@@ -94,7 +94,7 @@ def _rubrics(facts: LabelFacts) -> list[str]:
     return sorted(names)
 
 
-def _labelled(facts: LabelFacts, names: Sequence[str]) -> list[str]:
+def _with_labels(facts: LabelFacts, names: Sequence[str]) -> list[str]:
     labelled = [name for name in names if labelled_samples(parse(name, "verdicts"), facts)]
     return [name for name in labelled if name != "Faithfulness(unit=sentences)" or "Faithfulness" not in labelled]
 
@@ -103,15 +103,15 @@ def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures
     """Refuse a measure for which no query has any label, and say what to do; `failed` are labels that failed."""
     for measure in measures:
         if not labelled_samples(measure, facts):
-            relation = _missing(measure, _first(facts))[0]
+            relation = _missing(measure, _first_sample(facts))[0]
             what = f"{measure} needs labels of the task {relation.task}: {in_words(relation)}"
-            forms = [str(form) for form in _forms(measure, facts) if labelled_samples(form, facts)]
-            suffice = f"The labels that are there suffice for {enumeration(forms, 'and')}."
-            hint = f"{_unused(facts, failed)}{suffice if forms else _how_to_label(relation)}"
+            variants = [str(each) for each in _variants(measure, facts) if labelled_samples(each, facts)]
+            suffice = f"The labels that are there suffice for {enumeration(variants, 'and')}."
+            hint = f"{_why_unused(facts, failed)}{suffice if variants else _how_to_label(relation)}"
             raise KaratError(f"{what}, and there are none", place=place, hint=hint)
 
 
-def _forms(measure: Measure, facts: LabelFacts) -> Iterator[Measure]:
+def _variants(measure: Measure, facts: LabelFacts) -> Iterator[Measure]:
     """The measure with each other choice for one of its parameters, and with each rubric."""
     for name, parameter in measure.definition.parameters.items():
         choices = parameter.choices or ((parameter.default, *sorted(facts.rubrics)) if name == "task" else ())
@@ -120,7 +120,7 @@ def _forms(measure: Measure, facts: LabelFacts) -> Iterator[Measure]:
                 yield measure(**{name: choice})
 
 
-def _unused(facts: LabelFacts, failed: Callable[[], FailedLabels]) -> str:
+def _why_unused(facts: LabelFacts, failed: Callable[[], FailedLabels]) -> str:
     """Why labels that are there are not used, or are not there, as sentences."""
     return "".join((*(f"{note}. " for note in facts.notes.unused), str(failed())))
 
@@ -137,7 +137,7 @@ def failed_extractions(failed: FailedLabels) -> list[tuple[str, int, str]]:
 
 def labelled_samples(measure: Measure, facts: LabelFacts) -> list[int]:
     """The samples of a model in which it was asked for the labels of a measure: for others, it may be asked once."""
-    return [sample for sample, kinds in facts.kinds.items() if not _missing(measure, kinds)]
+    return [sample for sample, labelled in facts.relations.items() if not _missing(measure, labelled)]
 
 
 def reads_answers(measure: Measure) -> bool:
@@ -174,20 +174,21 @@ def _how_to_label(relation: Relation) -> str:
     )
 
 
-def _first(facts: LabelFacts) -> frozenset[LabelKind]:
-    """The kinds of labels in the first sample."""
-    return next(iter(facts.kinds.values()))
+def _first_sample(facts: LabelFacts) -> frozenset[Relation]:
+    """The relations that have labels in the first sample."""
+    return next(iter(facts.relations.values()))
 
 
-def _missing(measure: Measure, kinds: Collection[LabelKind]) -> list[Relation]:
+def _missing(measure: Measure, labelled: Set[Relation]) -> list[Relation]:
     """The relations that have no label at all; measures of citations need labels of any kind for citations."""
-    return [relation for relation in relations_of(measure) if not _has_labels(relation, kinds)]
+    return [relation for relation in relations_of(measure) if labelled.isdisjoint(_equivalent(relation))]
 
 
-def _has_labels(relation: Relation, kinds: Collection[LabelKind]) -> bool:
-    against: set[str] = {relation.against}
+def _equivalent(relation: Relation) -> list[Relation]:
+    """The relations whose labels are read for a relation."""
+    against: tuple[Against, ...] = (relation.against,)
     if relation.items == "sentences" and relation.against in _CITATIONS:
-        against = {*_CITATIONS}
+        against = _CITATIONS
     elif relation.against == "context":
-        against = {"context", "passage"}
-    return any(LabelKind(relation.task, relation.items, each) in kinds for each in against)
+        against = ("context", "passage")
+    return [relation._replace(against=each) for each in against]

@@ -17,7 +17,7 @@ from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, s
 from karat.errors.arguments import check_text
 from karat.grounding.labels.counting import choose_authors, is_person, unreplaced_rows
 from karat.grounding.labels.evaluated_items import EvaluatedItems, Fit
-from karat.grounding.labels.facts import FailedLabels, LabelFacts, LabelNotes, kinds_of
+from karat.grounding.labels.facts import FailedLabels, LabelFacts, LabelNotes, labelled_relations
 from karat.grounding.labels.verdict_arrays import VerdictArrays
 from karat.grounding.responses.responses import Response
 from karat.grounding.verdict_file.columns import LabelColumns
@@ -135,14 +135,14 @@ def select_labels(
     """
     rows, of_documents = _labels_of_answers(records, system)
     rows = rows[records.labels.by.take(rows).where(authors.__contains__)]
-    evaluated = _evaluated(records, system, responses)
+    evaluated = _evaluated_items(records, system, responses)
     labelled = records.labels.query.take(rows).counts()
     queries = _query_positions(evaluated, labelled, responses)
     unevaluated = frozenset(labelled.keys() - queries.keys())
     if unevaluated:
         rows = rows[records.labels.query.take(rows).where(queries.__contains__)]
-    rows, of_removed = _without(records.labels, rows, evaluated.rejected)
-    rows, of_gone = _without(records.labels, rows, evaluated.gone)
+    rows, of_removed = _drop_labels_of(records.labels, rows, evaluated.rejected)
+    rows, of_gone = _drop_labels_of(records.labels, rows, evaluated.gone)
     labels, fit = evaluated.fit(records.labels, rows)
     records, is_there = replace(records, labels=labels), fit != Fit.ABSENT
     rows, fit = rows[is_there], fit[is_there]
@@ -164,7 +164,7 @@ def select_labels(
         not_given=int((~is_there).sum()),
         without_digest=int((fit == Fit.TRUSTED).sum()) if responses is not None else 0,
     )
-    kinds = {number: kinds_of(verdicts) for number, verdicts in samples.items()}
+    relations = {number: labelled_relations(verdicts) for number, verdicts in samples.items()}
     has_citations = len(arrays.items.cite_sentence) > 0
     return SelectedLabels(
         system,
@@ -173,7 +173,7 @@ def select_labels(
         np.sort(np.r_[arrays.rows, arrays.failed_lists]),
         stale,
         authors,
-        LabelFacts(kinds, has_citations, bool(records.documents), records.rubrics, notes),
+        LabelFacts(relations, has_citations, bool(records.documents), records.rubrics, notes),
         records,
         tuple(evaluated.items.values()),
     )
@@ -211,13 +211,15 @@ def load_verdicts(source: Any, system: str | None = None, by: str | None = None)
     return selected.samples[0]
 
 
-def _without(labels: LabelColumns, rows: Ints, items: Set[ItemKey]) -> tuple[Ints, int]:
+def _drop_labels_of(labels: LabelColumns, rows: Ints, items: Set[ItemKey]) -> tuple[Ints, int]:
     """The labels that are not about these items, or against them; and the number of those that are."""
     is_gone = labels.are_about(rows, items, {key for key in items if key[1] not in IMPLIED})
     return rows[~is_gone], int(is_gone.sum())
 
 
-def _evaluated(records: VerdictRecords, system: str | None, responses: Sequence[Response] | None) -> EvaluatedItems:
+def _evaluated_items(
+    records: VerdictRecords, system: str | None, responses: Sequence[Response] | None
+) -> EvaluatedItems:
     """The items of a system and those of all systems that are evaluated."""
     items: dict[ItemKey, Item] = {}
     for item in records.items.values():

@@ -103,7 +103,7 @@ class VerdictSummary(Printable):
         for count in self.labels:
             groups.setdefault((count.task, count.system, count.by), []).append(count)
         rows = (
-            (task, system or ALL_SYSTEMS, by, _listed(counts), f"{sum(count.number for count in counts):,}")
+            (task, system or ALL_SYSTEMS, by, _label_list(counts), f"{sum(count.number for count in counts):,}")
             for (task, system, by), counts in groups.items()
         )
         notes = tuple(note_line(f"{note}.") for note in self.notes)
@@ -196,7 +196,7 @@ def _compare_authors(records: VerdictRecords, rows: Sequence[int]) -> tuple[list
     return [Agreement(task, system, *count) for (task, system), count in counts.items()], disagreements
 
 
-def _listed(counts: Sequence[LabelCount]) -> str:
+def _label_list(counts: Sequence[LabelCount]) -> str:
     return ", ".join(f"{each.label or each.state}: {each.number:,}" for each in counts)
 
 

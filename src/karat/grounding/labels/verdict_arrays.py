@@ -21,8 +21,8 @@ from karat.grounding.verdict_file.reading import VerdictRecords
 from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey
 from karat.grounding.verdict_file.tasks import NOTHING_TO_JUDGE
 
-_SET_AT = {name: at for at, name in enumerate(SETS)}
-_AGAINST_AT = {name: at for at, name in enumerate(AGAINST)}
+_SET_AT: dict[str, int] = {name: at for at, name in enumerate(SETS)}
+_AGAINST_AT: dict[str, int] = {name: at for at, name in enumerate(AGAINST)}
 _PASSAGES = _SET_AT["passages"]
 _WHOLE = ("answer", "gold")
 """the items that every query has"""

@@ -44,7 +44,7 @@ def read_responses(
     def read(name: str, records: Iterable[tuple[Place, Record]]) -> Responses:
         if _is_submission(records):
             return read_trec_rag(records, system)
-        return _of_results(name, records, system, fields, needed, has_corpus=corpus is not None)
+        return _responses_of_results(name, records, system, fields, needed, has_corpus=corpus is not None)
 
     return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS), queries, corpus)
 
@@ -62,26 +62,28 @@ def read_labelled_results(
 
     def read(name: str, records: Iterable[tuple[Place, Record]]) -> tuple[Results, Responses]:
         if _is_submission(records):
-            responses = _of_one_run(read_trec_rag(records, system), name)
+            responses = read_trec_rag(records, system)
+            _check_one_run(responses, name)
             questions = {each.query: each.question for each in responses.responses if each.question != each.query}
             queries = tuple(each.query for each in responses.responses)
             return Results(name, queries, {}, {}, {}, {}, questions=questions), responses
         kept: list[tuple[Place, Record]] = []
-        results = results_of(name, _kept(records, kept), fields, required, optional, labelled=True)
-        return results, _of_results(name, kept, system, fields, (), has_corpus=False)
+        results = results_of(name, _copy_records(records, kept), fields, required, optional, labelled=True)
+        return results, _responses_of_results(name, kept, system, fields, (), has_corpus=False)
 
     return read_records(source, fields, format, read, HINT_ON_ANSWERS)
 
 
-def _of_one_run(responses: Responses, name: str) -> Responses:
+def _check_one_run(responses: Responses, name: str) -> None:
     if len(responses.systems) > 1:
         hint = "Write the responses of each run to a file of its own."
         runs = ", ".join(map(str, responses.systems))
         raise KaratError(f"this file has responses of several runs: {runs}", place=name, hint=hint)
-    return responses
 
 
-def _kept(records: Iterable[tuple[Place, Record]], kept: list[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
+def _copy_records(
+    records: Iterable[tuple[Place, Record]], kept: list[tuple[Place, Record]]
+) -> Iterator[tuple[Place, Record]]:
     """The records, each of which is also added to a list when it is read."""
     for record in records:
         kept.append(record)
@@ -93,7 +95,7 @@ def _is_submission(records: Iterable[tuple[Place, Record]]) -> bool:
     return any(is_trec_rag(record) for _, record in islice(records, 1))
 
 
-def _of_results(
+def _responses_of_results(
     name: str,
     records: Iterable[tuple[Place, Record]],
     system: str | None,

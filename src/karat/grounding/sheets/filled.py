@@ -64,7 +64,7 @@ def read_filled_sheet(source: Any, by: str = "human") -> FilledSheet:
     Wrong cells are errors, all in one `SheetError`: nothing is read from a sheet that has any.
     """
     file = InputFile.of(source)
-    text, is_utf8 = _decoded(file)
+    text, is_utf8 = _decode(file)
     reader = _SheetReader(FilledSheet(file.name), _author(by), is_utf8)
     reader.read(text)
     if reader.errors:
@@ -91,7 +91,7 @@ def _author(by: str) -> str:
     return name if name == "human" or name.startswith("human:") else f"human:{name}"
 
 
-def _decoded(file: InputFile) -> tuple[str, bool]:
+def _decode(file: InputFile) -> tuple[str, bool]:
     """The text of a file, and whether it is UTF-8; spreadsheets may save Windows-1252."""
     data = file.read_all()
     try:
@@ -165,7 +165,7 @@ class _SheetReader:
             none = "there is no column" if len(missing) == 1 else "there are no columns"
             what = f"{none} {enumeration([shown(name) for name in missing], 'and')}"
             what = f"the column {shown(twice[0])} is there twice" if twice else what
-            hint = f"{_renamed(missing, others)} Columns of a sheet are {', '.join(COLUMNS)}.".strip()
+            hint = f"{_hint_on_renamed(missing, others)} Columns of a sheet are {', '.join(COLUMNS)}.".strip()
             raise KaratError(what, place=self.sheet.name, hint=hint)
         if others:
             listed = first_few([shown(name) for name in others])
@@ -245,7 +245,7 @@ class _SheetReader:
             self.sheet.items[item.system_key] = item
 
 
-def _renamed(missing: Sequence[str], others: Sequence[str]) -> str:
+def _hint_on_renamed(missing: Sequence[str], others: Sequence[str]) -> str:
     """What the missing columns may be called now."""
     similar = ((name, did_you_mean(name, others)) for name in missing)
     return next((f"Is {name} called something else now? {near}" for name, near in similar if near), "")

@@ -187,7 +187,7 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
         if item.text is None:
             raise _missing_text(item)
         allowed = " | ".join([*task.scale, NOTHING_TO_JUDGE])
-        compared, question = _compared(response, against, task), _question(task, item, against, response)
+        compared, question = _compared_text(response, against, task), _question(task, item, against, response)
         cells = [_quoted(item.text), compared, question, allowed, ""]
         record |= {"item": _item_record(item), "against": against, "asked": True}
         record["against_digest"] = row.label.against_digest(response)
@@ -237,7 +237,7 @@ def _question(task: Task, item: Item, against: Against, response: Response) -> s
     return _visible(task.question) or f"Which label of {task.name} fits this answer?"
 
 
-def _compared(response: Response, against: Against, task: Task) -> str:
+def _compared_text(response: Response, against: Against, task: Task) -> str:
     """The text that an item is compared with."""
     if isinstance(against, tuple) or against == "context":
         passages = response.compared_passages(against)
