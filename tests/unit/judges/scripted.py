@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from karat.grounding.judges.asking import Asker, carry_out
+from karat.grounding.judges.asking import carry_out
 from karat.grounding.judges.requests import (
     Message,
     ModelReply,
@@ -16,7 +16,7 @@ from karat.grounding.judges.requests import (
     ReadReply,
     RequestOutcome,
 )
-from karat.grounding.judges.sending import Clock
+from karat.grounding.judges.sending import Asker, Clock
 
 SETTINGS = ModelSettings("tester")
 

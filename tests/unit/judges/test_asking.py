@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError
-from karat.grounding.judges.asking import Asker, carry_out, carry_out_async
+from karat.grounding.judges.asking import carry_out, carry_out_async
 from karat.grounding.judges.budget import CallBudget, Prices, Usage
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.requests import (
@@ -26,6 +26,7 @@ from karat.grounding.judges.requests import (
     ServerBusyError,
     UnreachableError,
 )
+from karat.grounding.judges.sending import Asker
 from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel, ask, plan, plans, request
 
 GOOD = '{"label": 1}'
@@ -139,16 +140,16 @@ def test_requests_without_a_reply_are_repeated_six_times_and_then_failed() -> No
     assert (outcome.state, outcome.error, len(model.asked)) == ("failed", "status 500", 7)
     assert outcome.reply is None
     asker, model, _ = asker_for([ServerBusyError("status 429", 3)] * 6 + [GOOD])
-    before = asker._clock.now()
+    before = asker.clock.now()
     assert ask(asker, request()).state == "done"
-    assert asker._clock.now() - before >= 18
+    assert asker.clock.now() - before >= 18
 
 
 def test_all_wait_as_long_as_the_server_asks_one_of_them_to() -> None:
     times: list[float] = []
 
     def rule(number: int, *_: Any) -> Any:
-        times.append(asker._clock.now())
+        times.append(asker.clock.now())
         return ServerBusyError("status 429", 7.0) if not number else GOOD
 
     asker, _, _ = asker_for(rule, concurrency=1)
@@ -182,9 +183,9 @@ def test_requests_that_cannot_succeed_are_failed_at_once() -> None:
 
 def test_a_request_is_sent_again_at_once_without_a_refused_parameter() -> None:
     asker, _, _ = asker_for([AskAgainError(), AskAgainError(), GOOD])
-    before = asker._clock.now()
+    before = asker.clock.now()
     assert ask(asker, request()).state == "done"
-    assert asker._clock.now() == before
+    assert asker.clock.now() == before
 
 
 def test_a_fatal_error_stops_everything_and_what_was_written_stays() -> None:
@@ -219,10 +220,10 @@ def test_a_server_that_is_gone_stops_everything_after_some_requests() -> None:
 
 def test_a_server_that_was_never_reached_stops_everything_soon() -> None:
     asker, _, journal = asker_for([UnreachableError("connection refused")], concurrency=1)
-    before = asker._clock.now()
+    before = asker.clock.now()
     with pytest.raises(KaratError, match=r"^no connection to the server: connection refused\. Check that"):
         carry_out(plans(1000, []), asker)
-    assert asker._clock.now() - before < 5
+    assert asker.clock.now() - before < 5
     assert not journal.written
 
 
@@ -429,7 +430,7 @@ def test_a_note_has_the_most_frequent_error_of_new_and_known_calls() -> None:
 
 
 def test_a_note_about_failures_has_a_limit_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.grounding.judges.asking._MOST_ERRORS", 2)
+    monkeypatch.setattr("karat.grounding.judges.sending._MOST_ERRORS", 2)
     asker, _, _ = asker_for([GOOD])
     for error in ("a", "b", "c", "d", "e", "b", None):
         asker.add_failure(error)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.grounding.judges.asking import Asker, carry_out
+from karat.grounding.judges.asking import carry_out
 from karat.grounding.judges.budget import CallBudget, Prices, count_tokens, most_tokens
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.requests import CallError, ModelReply, ServerBusyError
+from karat.grounding.judges.sending import Asker
 from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel, plans
 
 limits = st.none() | st.integers(0, 40_000)

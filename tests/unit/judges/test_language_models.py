@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from karat.errors import KaratError
-from karat.grounding.judges.asking import Asker, carry_out
+from karat.grounding.judges.asking import carry_out
 from karat.grounding.judges.budget import CallBudget, Prices, most_tokens
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.model import language_model
@@ -25,6 +25,7 @@ from karat.grounding.judges.requests import (
     ModelSettings,
     ServerBusyError,
 )
+from karat.grounding.judges.sending import Asker
 from tests.llm_server import LLMServer, Response, Sent, error, reply
 from tests.unit.judges.scripted import SETTINGS, plans, request
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from karat.grounding.judges.asking import Asker, carry_out
+from karat.grounding.judges.asking import carry_out
 from karat.grounding.judges.budget import Usage
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.plans import Plans, plans
 from karat.grounding.judges.prompts import load_prompts
 from karat.grounding.judges.requests import Message, ModelSettings
+from karat.grounding.judges.sending import Asker
 from karat.grounding.responses.results import read_responses
 from karat.grounding.verdict_file.tasks import Task
 from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel

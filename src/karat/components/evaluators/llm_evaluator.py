@@ -33,7 +33,8 @@ from karat.grounding.judges.requests import ModelRequest, Plan, ReadReply, Recor
 from karat.output.progress import progress_bar
 
 if TYPE_CHECKING:
-    from karat.grounding.judges.asking import Asker, Progress
+    from karat.grounding.judges.asking import Progress
+    from karat.grounding.judges.sending import Asker
 
 _log = logging.getLogger(__name__)
 _OURS = ("chat_generator", "model", "base_url", "api_key_env", "concurrency", "timeout", "verdicts", "replay", "system")
@@ -189,7 +190,7 @@ class LLMEvaluator(SerializableComponent):
         self, inputs: Mapping[str, Any]
     ) -> Iterator[tuple[Iterator[Plan], Asker, Progress | None, dict[int, RequestOutcome]]]:
         """A plan for each question, how the model is asked, and what became of each question when that is done."""
-        from karat.grounding.judges.session import open_asker
+        from karat.grounding.judges.asking import open_asker
 
         questions = self._questions(inputs)
         prompt, schema = prompt_of(type(self).__name__, self.instructions, self.outputs, self.examples), self._schema

@@ -1,97 +1,83 @@
-"""Carries out plans: asks a language model what they request, and writes down what it replies before it counts."""
+"""Carries out plans: asks a language model what they request, and writes down what it replies before it counts.
+
+This is the one path to a model and to the verdict file, for judges and for evaluators that ask a model.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from queue import SimpleQueue
 
-from karat.errors import plural
-from karat.grounding.judges.budget import CallBudget, Usage
-from karat.grounding.judges.calls import Batch, OpenCall, call_record, read_reply
+from karat.errors import KaratError, Place, enumeration, require
+from karat.grounding.judges.budget import CallBudget, Prices, Usage
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.known_records import KnownCall
+from karat.grounding.judges.model import MODEL_HINT, RecordedModel, language_model, model_name
+from karat.grounding.judges.options import JudgeOptions
 from karat.grounding.judges.requests import (
+    Batch,
     LanguageModel,
     ModelReply,
     ModelRequest,
     ModelSettings,
+    OpenCall,
     Plan,
     RequestOutcome,
     RequestState,
+    call_record,
+    read_reply,
 )
-from karat.grounding.judges.sending import Clock, Result, Sender
+from karat.grounding.judges.sending import Asker, Result, Sender
 
 Progress = Callable[[int, Usage], None]
 """called with the number of plans that have ended, and what was asked so far"""
 
-_GO_ON = "What was judged so far is kept: run the same again to go on from there."
-_MOST_ERRORS = 1_000  # of different wording that are counted, so that memory use is limited
-_OTHER_ERRORS = "another error"
 
-
-class Asker:
-    """How a model is asked: with which settings, where its replies are kept, and what they may cost."""
-
-    def __init__(
-        self,
-        model: LanguageModel,
-        settings: ModelSettings,
-        journal: Journal,
-        *,
-        concurrency: int = 8,
-        timeout: float = 60.0,
-        budget: CallBudget | None = None,
-        clock: Clock | None = None,
-    ) -> None:
-        self.model = model
-        self.settings = settings
-        self.journal = journal
-        self.concurrency = concurrency
-        """the most requests at a time"""
-        self.budget = budget or CallBudget()
-        self._timeout = timeout
-        self._clock = clock or Clock()
-        self._notes: dict[str, None] = {}
-        self._errors: Counter[str] = Counter()
-
-    @property
-    def notes(self) -> list[str]:
-        """What was found out about the model, why requests were not sent, and why they failed."""
-        exceeded = [f"not everything was asked: {self.budget.exceeded}"] if self.budget.exceeded else []
-        return [*self.model.notes, *self._notes, *exceeded, *self._failures()]
-
-    def add_failure(self, error: str | None) -> None:
-        """Count a request that failed, by its error."""
-        error = (error or "no reply").strip()
-        self._errors[error if error in self._errors or len(self._errors) < _MOST_ERRORS else _OTHER_ERRORS] += 1
-
-    def _failures(self) -> list[str]:
-        """The most frequent error of requests that failed."""
-        if not self._errors:
-            return []
-        [(error, number)], total = self._errors.most_common(1), self._errors.total()
-        share = "" if number == total else f", {number:,} of them with this error"
-        what = f"{plural(total, 'call')} failed{share}: {error.removesuffix('.')}"
-        again = f"{'it is' if total == 1 else 'they are'} made again"
-        return [f"{what}. With --retry-failed (in Python retry_failed=True), {again}"]
-
-    def sender(self) -> Sender:
-        """What sends requests: a new one each time that plans are carried out."""
-        return Sender(
-            self.model,
-            self.budget,
-            concurrency=self.concurrency,
-            timeout=self._timeout,
-            clock=self._clock,
-            notes=self._notes,
-            hint=lambda: _GO_ON if self.journal.is_file and self.journal.has_replies else None,
+@contextmanager
+def open_asker(options: JudgeOptions, path: str | None) -> Iterator[Asker]:
+    """A model that can be asked, with a verdict file that its replies are added to; without one, they are not kept."""
+    require(options.replay or options.model is not None, "no model is given", MODEL_HINT)
+    with ExitStack() as stack:
+        journal = stack.enter_context(Journal(path, replay=options.replay, retry_failed=options.retry_failed))
+        model: LanguageModel
+        if options.replay:
+            model = RecordedModel(_replayed_name(options, journal))
+        else:
+            model = language_model(
+                options.model, base_url=options.base_url, api_key_env=options.api_key_env, timeout=options.timeout
+            )
+            stack.callback(model.close)
+        budget = CallBudget(
+            max_calls=options.max_calls,
+            max_tokens=options.max_tokens_total,
+            max_cost=options.max_cost,
+            prices=Prices.of(options.price_in, options.price_out),
         )
+        settings = model_settings(options, model.name)
+        yield Asker(model, settings, journal, concurrency=options.concurrency, timeout=options.timeout, budget=budget)
+
+
+def model_settings(options: JudgeOptions, name: str) -> ModelSettings:
+    """The settings that a model with this name is asked with."""
+    return ModelSettings(name, options.temperature, options.seed, options.max_tokens)
+
+
+def _replayed_name(options: JudgeOptions, journal: Journal) -> str:
+    """The model whose replies are read from a file: the given one, or the only one."""
+    if options.model is not None:
+        return model_name(options.model)
+    if len(journal.models) == 1:
+        return journal.models[0]
+    if not journal.models:
+        hint = "Judge without replay first."
+        raise KaratError("the file has no replies of a model", place=Place(journal.path), hint=hint)
+    hint = f"Name the model whose replies are wanted: {enumeration(journal.models, 'or')}."
+    raise KaratError("the file has replies of several models", place=Place(journal.path), hint=hint)
 
 
 def carry_out(plans: Iterable[Plan], asker: Asker, progress: Progress | None = None) -> Usage:
@@ -115,13 +101,6 @@ async def carry_out_async(plans: Iterable[Plan], asker: Asker, progress: Progres
         raise
 
 
-class _Answered(NamedTuple):
-    """A call that a worker has ended, or the error that ends everything; without a call, it only ends the waiting."""
-
-    call: OpenCall | None = None
-    result: Result | BaseException | None = None
-
-
 class _Asking:
     """Plans that are carried out together.
 
@@ -134,36 +113,34 @@ class _Asking:
         self._plans: Iterator[Plan] | None = iter(plans)
         self._asker = asker
         self._progress = progress
-        self._sender = asker.sender()
+        self._sender = Sender(asker)
         self._calls: dict[str, OpenCall] = {}  # those that have no outcome yet, by key
         self._waiting: deque[OpenCall] = deque()  # those that no worker has yet
         self._under_way = self._workers = self._open = self._ended = 0
         self._tasks: SimpleQueue[OpenCall | None] = SimpleQueue()
-        self._answered: SimpleQueue[_Answered] = SimpleQueue()
-        self._fault: BaseException | None = None  # of a worker
+        # Calls that a worker has ended, or the error that ends everything; None only ends the waiting.
+        self._answered: SimpleQueue[tuple[OpenCall, Result | BaseException] | None] = SimpleQueue()
         self._calls_before = asker.budget.calls
         self._usage = Usage(cost=0.0 if asker.budget.prices else None)
 
     def stop(self) -> None:
         """Stop as soon as possible; for other threads."""
         self._sender.is_stopped.set()
-        self._answered.put(_Answered())
+        self._answered.put(None)
 
     def finish(self) -> Usage:
         """Carry out everything."""
         try:
-            while not self._sender.is_stopped.is_set():
+            while True:
                 self._hand_out()
-                if not self._under_way:
+                answered = self._answered.get() if self._under_way else None
+                if answered is None:
                     break
-                call, result = self._answered.get()
+                call, result = answered
                 if isinstance(result, BaseException):
-                    break
-                if call is not None and result is not None:
-                    self._under_way -= 1
-                    self._end(call, *result)
-            if self._fault is not None:
-                raise self._fault
+                    raise result
+                self._under_way -= 1
+                self._end(call, *result)
         finally:
             self._sender.is_stopped.set()
             for _ in range(self._workers):
@@ -200,11 +177,10 @@ class _Asking:
         """Answer calls, as a worker."""
         while (call := self._tasks.get()) is not None:
             try:
-                self._answered.put(_Answered(call, self._sender.ask(call)))
+                self._answered.put((call, self._sender.ask(call)))
             except BaseException as error:  # which ends everything
-                self._fault = self._fault or error
                 self._sender.is_stopped.set()
-                self._answered.put(_Answered(call, error))
+                self._answered.put((call, error))
 
     def _go_on(self, plan: Plan, outcomes: Sequence[RequestOutcome] | None) -> None:
         """Give a plan its outcomes, and take its next requests, until some of them have to be sent."""
@@ -277,12 +253,9 @@ class _Asking:
 
     def _write_arrived(self) -> None:
         """Write the replies that have arrived, because they are paid for; everything ends now, for whatever reason."""
-        with suppress(Exception):  # the first error is the one that counts
+        with suppress(Exception):  # the first error is the one that counts; Empty ends the loop
             while True:
-                try:
-                    call, result = self._answered.get_nowait()
-                except Empty:
-                    return
+                call, result = self._answered.get_nowait() or (None, None)
                 if call is not None and isinstance(result, Result) and result.state == "done":
                     outcome = call.outcome("done", self._asker.model.name)
                     self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)

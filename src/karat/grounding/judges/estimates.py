@@ -8,15 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from karat.grounding.judges.asking import model_settings
 from karat.grounding.judges.assignments import Assignment
 from karat.grounding.judges.budget import Prices, cost_text, count_tokens
-from karat.grounding.judges.calls import read_reply
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.model import model_name
 from karat.grounding.judges.options import JudgeOptions
 from karat.grounding.judges.prompts import load_prompts
-from karat.grounding.judges.requests import ModelReply, ModelRequest, ModelSettings, Plan, RequestOutcome
-from karat.grounding.judges.session import model_settings
+from karat.grounding.judges.requests import ModelReply, ModelRequest, ModelSettings, Plan, RequestOutcome, read_reply
 from karat.output.tables import Cell, Table
 
 _TOKENS_PER_RECORD = 12  # besides its text or its reason

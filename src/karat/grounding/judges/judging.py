@@ -8,12 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from karat.errors import KaratError, Place, enumeration
-from karat.grounding.judges.asking import carry_out
+from karat.grounding.judges.asking import carry_out, open_asker
 from karat.grounding.judges.assignments import Assignment
 from karat.grounding.judges.budget import Usage
 from karat.grounding.judges.options import RELEVANCE, JudgeOptions
 from karat.grounding.judges.prompts import load_prompts
-from karat.grounding.judges.session import open_asker
 from karat.grounding.responses.responses import Response
 from karat.output.progress import progress_bar
 

@@ -9,20 +9,23 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from dataclasses import dataclass, field
 from itertools import count
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from karat.errors import KaratError, plural
 from karat.grounding.judges.budget import CallBudget, count_tokens, most_tokens
-from karat.grounding.judges.calls import OpenCall
+from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.requests import (
     AskAgainError,
     CallError,
     LanguageModel,
     LateReplyError,
     ModelReply,
+    ModelSettings,
+    OpenCall,
     RequestState,
     ServerBusyError,
     UnreachableError,
@@ -38,7 +41,10 @@ _MOST_ATTEMPTS = 3  # to reach a server that was never reached
 _MOST_UNANSWERED = 20  # requests in a row, all of them repeated
 _SECONDS_BETWEEN_CHECKS = 0.1  # whether everything has stopped
 _GRACE = 1.0  # seconds in which a model can notice the time limit itself
-_NOT_COUNTED = "the model does not say how many tokens it used: they were counted roughly"
+_GO_ON = "What was judged so far is kept: run the same again to go on from there."
+_MOST_ERRORS = 1_000  # of different wording that are counted, so that memory use is limited
+_OTHER_ERRORS = "another error"
+_COUNTED = "the model does not say how many tokens it used: they were counted roughly"
 
 
 class Clock:
@@ -60,29 +66,59 @@ class Result(NamedTuple):
     error: str | None = None
 
 
+@dataclass
+class Asker:
+    """How a model is asked: with which settings, where its replies are kept, and what they may cost."""
+
+    model: LanguageModel
+    settings: ModelSettings
+    journal: Journal
+    concurrency: int = 8
+    """the most requests at a time"""
+    timeout: float = 60.0
+    budget: CallBudget = field(default_factory=CallBudget)
+    clock: Clock = field(default_factory=Clock)
+    counts_tokens: bool = False
+    """whether tokens had to be counted, because the model does not say how many it used"""
+    _errors: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was found out about the model, why requests were not sent, and why they failed."""
+        counted = [_COUNTED] if self.counts_tokens else []
+        exceeded = [f"not everything was asked: {self.budget.exceeded}"] if self.budget.exceeded else []
+        return [*self.model.notes, *counted, *exceeded, *self._failures()]
+
+    @property
+    def hint(self) -> str | None:
+        """What to do when everything stops."""
+        return _GO_ON if self.journal.is_file and self.journal.has_replies else None
+
+    def add_failure(self, error: str | None) -> None:
+        """Count a request that failed, by its error."""
+        error = (error or "no reply").strip()
+        self._errors[error if error in self._errors or len(self._errors) < _MOST_ERRORS else _OTHER_ERRORS] += 1
+
+    def _failures(self) -> list[str]:
+        """The most frequent error of requests that failed."""
+        if not self._errors:
+            return []
+        [(error, number)], total = self._errors.most_common(1), self._errors.total()
+        share = "" if number == total else f", {number:,} of them with this error"
+        what = f"{plural(total, 'call')} failed{share}: {error.removesuffix('.')}"
+        again = f"{'it is' if total == 1 else 'they are'} made again"
+        return [f"{what}. With --retry-failed (in Python retry_failed=True), {again}"]
+
+
 class Sender:
     """Gets replies to calls, for several threads, of which each works on one call. They share what is known here."""
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        budget: CallBudget,
-        *,
-        concurrency: int,
-        timeout: float,
-        clock: Clock,
-        notes: dict[str, None],
-        hint: Callable[[], str | None],
-    ) -> None:
+    def __init__(self, asker: Asker) -> None:
         self.is_stopped = threading.Event()
         """set it, and nothing more is sent"""
-        self._model = model
-        self._budget = budget
-        self._timeout = timeout
-        self._clock = clock
-        self._notes = notes
-        self._hint = hint  # what to do when everything stops
-        self._slots = threading.Semaphore(concurrency)  # one for each attempt under way, also if it was given up on
+        self._asker = asker
+        self._budget, self._clock = asker.budget, asker.clock
+        self._slots = threading.Semaphore(asker.concurrency)  # one per attempt under way, also if it was given up on
         self._last_end = 0.0  # of any attempt
         self._resume_at = 0.0  # no request is sent before this time
         self._unanswered = 0
@@ -154,13 +190,13 @@ class Sender:
 
     def _has_slot(self) -> bool:
         """Take a slot as soon as there is one; False if everything has stopped. An error if no request ever ends."""
-        started, seconds = time.monotonic(), self._timeout + _GRACE
+        started, seconds = time.monotonic(), self._asker.timeout + _GRACE
         while not self._slots.acquire(timeout=_SECONDS_BETWEEN_CHECKS):
             if self.is_stopped.is_set():
                 return False
             if time.monotonic() - max(started, self._last_end) > seconds:
                 what = f"no request has ended for {plural(round(seconds), 'second')}, and no more may be sent at a time"
-                raise KaratError(what, hint=self._hint())
+                raise KaratError(what, hint=self._asker.hint)
         return True
 
     def _hold_back(self, result: object) -> None:
@@ -177,10 +213,8 @@ class Sender:
             result: ModelReply | BaseException
             request = call.request
             try:
-                result = self._model.ask(messages, request.schema, settings=settings, sample=request.sample)
-            except (
-                BaseException
-            ) as error:  # also SystemExit in a function of the user, which would end this thread only
+                result = self._asker.model.ask(messages, request.schema, settings=settings, sample=request.sample)
+            except BaseException as error:  # also SystemExit in a user's function, which would end this thread only
                 result = error
             self._last_end = time.monotonic()
             self._slots.release()
@@ -189,19 +223,19 @@ class Sender:
         messages, settings = call.messages, call.settings
         threading.Thread(target=ask, daemon=True, name="karat-request").start()
         try:
-            return results.get(timeout=self._timeout + _GRACE)
+            return results.get(timeout=self._asker.timeout + _GRACE)
         except Empty:
-            return LateReplyError(self._timeout)
+            return LateReplyError(self._asker.timeout)
 
     def _wait_after(self, error: BaseException, repeats: int) -> float:
         """Seconds until a request without a reply is repeated for the n-th time; raises an error if it is not."""
         if not isinstance(error, CallError):
             raise CallError(str(error) or type(error).__name__, again=False)
         if error.fatal:
-            raise KaratError(str(error), hint=" ".join(filter(None, [error.hint, self._hint()])))
+            raise KaratError(str(error), hint=" ".join(filter(None, [error.hint, self._asker.hint])))
         pause = error.wait or 0.0 if isinstance(error, ServerBusyError) else 0.0
         if pause > _LONGEST_PAUSE:
-            raise KaratError(f"the server asks to wait for {pause:,.0f} seconds: {error}", hint=self._hint())
+            raise KaratError(f"the server asks to wait for {pause:,.0f} seconds: {error}", hint=self._asker.hint)
         if not error.again:
             raise error
         with self._lock:
@@ -211,7 +245,7 @@ class Sender:
                 self._unanswered += 1
                 if self._unanswered >= _MOST_UNANSWERED:
                     what = f"the last {self._unanswered} requests got no reply: {error}"
-                    raise KaratError(what, hint=self._hint())
+                    raise KaratError(what, hint=self._asker.hint)
                 raise error
             # Not the same for all, so that they spread.
             wait = min(_FIRST_WAIT * 2.0 ** (repeats - 1), _LONGEST_WAIT) * self._random.uniform(0.75, 1.25)
@@ -221,5 +255,5 @@ class Sender:
         """A reply with the number of tokens, counted here if the model does not say it."""
         if reply.tokens_in is not None and reply.tokens_out is not None:
             return reply
-        self._notes[_NOT_COUNTED] = None
+        self._asker.counts_tokens = True
         return reply._replace(tokens_in=sum(map(count_tokens, texts)), tokens_out=count_tokens(reply.text))
