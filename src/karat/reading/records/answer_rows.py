@@ -56,7 +56,8 @@ class AnswerFields:
     """
 
     field: str
-    given: Mapping[str, str] | None
+    names: Mapping[str, str] | None
+    """the names that the caller gave, by field"""
     source: str
     notes: list[str] = dataclass_field(default_factory=list)
     lists_as_text: ListsAsText = dataclass_field(default_factory=ListsAsText)
@@ -75,13 +76,13 @@ class AnswerFields:
 
         with suppress(KaratError):
             return choose(
-                present, self.roles, self.given, place, noun, fits=lambda _, name: has_value(name), has=has_value
+                present, self.roles, self.names, place, noun, fits=lambda _, name: has_value(name), has=has_value
             )
         first = [name for name in records[0] if isinstance(name, str)]
         return choose(
             first,
             self.roles,
-            self.given,
+            self.names,
             place,
             noun,
             has=lambda name: name in first or has_value(name),
@@ -109,34 +110,28 @@ def plain_answers(source: InputFile, fields: AnswerFields) -> dict[str, Any] | N
     Gold answers may also be lists of texts. None for all other files: these are read row by row, which gives the same
     answers, but takes several times as long.
     """
-    if detect(source) != "jsonl" or any("." in name for name in (fields.given or {}).values()):
+    if detect(source) != "jsonl" or any("." in name for name in (fields.names or {}).values()):
         return None
-    found = _plain_answers(source, fields)
-    if found is None:
-        fields.notes.clear()  # what was guessed from the first records need not hold for all
-    return found
-
-
-def _plain_answers(source: InputFile, fields: AnswerFields) -> dict[str, Any] | None:
-    field = fields.field
     answers: dict[str, Any] = {}
-    used: list[str] = []
+    first: Choice | None = None
     read = 0
     try:
-        for _, objects in objects_from_json_lines(source, HINT[field]):
+        for _, objects in objects_from_json_lines(source, HINT[fields.field]):
             choice = fields.choose(objects, "")
-            in_block = [choice.columns[role.name] for role in fields.roles]
-            if not used:
-                fields.note_guesses(choice)
-            used, read = used or in_block, read + len(objects)
-            queries: list[Any] = [each.get(used[0]) for each in objects]
-            values = [each.get(used[1]) for each in objects]
-            if in_block != used or not all_text(queries) or not _are_plain(values, field):
+            first = first or choice
+            query, answer = (choice.columns[role.name] for role in fields.roles)
+            queries: list[Any] = [record.get(query) for record in objects]
+            values = [record.get(answer) for record in objects]
+            if choice.columns != first.columns or not all_text(queries) or not _are_plain(values, fields.field):
                 return None
             answers.update(zip(queries, values, strict=True))
+            read += len(objects)
     except KaratError:
         return None  # reading row by row gives the error that names the row
-    return answers if read == len(answers) > 1 else None
+    if first is None or not read == len(answers) > 1:
+        return None
+    fields.note_guesses(first)
+    return answers
 
 
 def _are_plain(values: Sequence[Any], field: str) -> bool:
@@ -196,7 +191,7 @@ def _from_squad(articles: Sequence[Any], name: str) -> AnswerRows:
 def _from_list(answers: Sequence[Any], fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:
     name = fields.source
     if answers and all(isinstance(each, Mapping) or field_names_of(each) for each in answers):
-        records = records_from_list(answers, name, (fields.given or {}).values())
+        records = records_from_list(answers, name, (fields.names or {}).values())
         yield from _from_records(records, fields)
         return
     if answers and all(isinstance(each, tuple) and len(each) == 2 for each in answers):
@@ -275,14 +270,14 @@ def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) 
         fields.notes[:] = [frame.note(name)]
         return _from_records(((Place(name, row=at), each) for at, each in enumerate(frame.records)), fields)
     # An object may be the record of a single question instead of a mapping of questions to answers.
-    given = fields.given or {}
-    is_given = [_has(value, given[role.name]) for role in fields.roles if role.name in given]
+    names = fields.names or {}
+    is_named = [_has(value, names[role.name]) for role in fields.roles if role.name in names]
     is_usual = [
         len(value) <= MOST_FIELDS and find_column(value, role.spelling) is not None
         for role in fields.roles
-        if role.name not in given
+        if role.name not in names
     ]
-    if any(is_given) or all((*is_given, *is_usual)):
+    if any(is_named) or all((*is_named, *is_usual)):
         return _from_records([(Place(name), value)], fields)
     return _from_object(value, fields)
 

@@ -117,11 +117,11 @@ def _is_plain(source: Any) -> bool:
 
 def _by_question(rows: Callable[[], AnswerRows], as_answer: Callable[[Any, Any], Answer]) -> dict[str, Answer | None]:
     """The answer of each question; `rows` are read anew to find the first of two rows with the same question."""
-    found: dict[str, Answer | None] = {}
+    answers: dict[str, Answer | None] = {}
     for place, query, value in rows():
-        if query in found:
+        if query in answers:
             first = next(earlier for earlier, question, _ in rows() if question == query)
             hint = "Keep one of them. If a question has several gold answers, put them in a list."
             raise KaratError([f"question {shown(query)} was already in ", first], place=place, hint=hint)
-        found[query] = None if value is None else as_answer(value, place)
-    return found
+        answers[query] = None if value is None else as_answer(value, place)
+    return answers

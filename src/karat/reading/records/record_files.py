@@ -24,26 +24,28 @@ AS_JSON_LINES = "Otherwise, write texts of this length as JSON lines."
 _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time
 
 
-def records_of_file(file: InputFile, given: str | None, hint: str) -> Iterator[tuple[Place, Record]]:
+def records_of_file(file: InputFile, known_format: str | None, hint: str) -> Iterator[tuple[Place, Record]]:
     """Each record of a file, or of a table in several files, with its place.
 
-    `given` is the format, if it is not to be detected.
+    The format is detected unless it is known.
     """
-    return records_reader(file, given, hint)()
+    return records_reader(file, known_format, hint)()
 
 
-def records_reader(file: InputFile, given: str | None, hint: str) -> Callable[[], Iterator[tuple[Place, Record]]]:
+def records_reader(
+    file: InputFile, known_format: str | None, hint: str
+) -> Callable[[], Iterator[tuple[Place, Record]]]:
     """A function that returns each record of a file with its place, whenever it is called.
 
     A JSON document is decoded once, and kept; other files are read anew.
     """
-    of_file = detect(file) if given is None else check_format(given)
-    if is_arrow(of_file):
+    form = detect(file) if known_format is None else check_format(known_format)
+    if is_arrow(form):
         files = files_of_table(file)
-        return lambda: chain.from_iterable(_records_from_arrow(each, of_file) for each in files)
-    if of_file == "csv" or of_file == "tsv":
+        return lambda: chain.from_iterable(_records_from_arrow(part, form) for part in files)
+    if form in ("csv", "tsv"):
         return lambda: records_from_table(file, hint)
-    if of_file == "json":
+    if form == "json":
         value = decode_json(file.read_all(), file.name, hint)
         if frame := frame_in_json(value, file.name):
             return lambda: ((Place(file.name, row=at), record) for at, record in enumerate(frame.records))
@@ -52,12 +54,12 @@ def records_reader(file: InputFile, given: str | None, hint: str) -> Callable[[]
     return lambda: records_from_json_lines(file, hint)
 
 
-def _records_from_arrow(file: InputFile, of_file: ArrowFormat) -> Iterator[tuple[Place, Record]]:
+def _records_from_arrow(file: InputFile, form: ArrowFormat) -> Iterator[tuple[Place, Record]]:
     """The rows of a Parquet or Feather file."""
     from karat.reading.bytes.arrow_file import ArrowFile
 
     first_row = 0
-    for table in ArrowFile(file, of_file).tables(_BATCH_ROWS):
+    for table in ArrowFile(file, form).tables(_BATCH_ROWS):
         yield from records_from_frame(table, file.name, first_row)
         first_row += len(table)
 

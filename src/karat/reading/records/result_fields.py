@@ -195,9 +195,8 @@ def _maps_queries_to_documents(record: Record) -> bool:
 
 def _likely_names(field: str, name: str, free: Sequence[str]) -> list[str]:
     """The names that a field may have, the likeliest first."""
-    known = [
-        each for alias in SPELLINGS[ROLES[field]][0] for each in free if each.rpartition(".")[2].casefold() == alias
-    ]
+    aliases = SPELLINGS[ROLES[field]][0]
+    known = [present for alias in aliases for present in free if present.rpartition(".")[2].casefold() == alias]
     # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
     return [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]
 

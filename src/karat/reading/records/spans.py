@@ -69,9 +69,9 @@ def read_spans(
     golds = {} if is_part else _by_query(truth, None, names[0])
     if not golds and not is_part:
         raise KaratError(f"{names[0]} is empty", hint=_FORMS)
-    found = _by_query(run, list(golds), names[1])
+    lists = _by_query(run, list(golds), names[1])
     gold = {query: _spans(listed, Place(names[0], query=query), "span") for query, listed in golds.items()}
-    retrieved = {query: _spans(listed, Place(names[1], query=query), "rank") for query, listed in found.items()}
+    retrieved = {query: _spans(listed, Place(names[1], query=query), "rank") for query, listed in lists.items()}
     codes: dict[str, int] = {}
     of_truth = _columns(gold.values(), codes)
     kept = {
@@ -112,8 +112,8 @@ def spans_of_frame(source: Any, number: Number, columns: GivenNames | None, name
         return None
     from karat.reading.pairs.frames import Frame
 
-    found = Frame.of(source, number, plain_names(columns), name)
-    return found if isinstance(found, ByQuery) else None
+    frame = Frame.of(source, number, plain_names(columns), name)
+    return frame if isinstance(frame, ByQuery) else None
 
 
 def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str, Any]:
@@ -138,11 +138,11 @@ def _by_query(source: Any, queries: Sequence[str] | None, name: str) -> dict[str
     return dict(zip(queries or map(str, range(len(source))), source, strict=True))
 
 
-def _spans(listed: object, place: Place, each: str) -> list[Span]:
+def _spans(listed: object, place: Place, noun: str) -> list[Span]:
     if isinstance(listed, Mapping) or not isinstance(listed, Iterable) or not is_list_like(listed):
         raise KaratError(f"{shown(listed)} is not a list of spans", place=place, hint=_FORMS)
     if isinstance(listed, set | frozenset):
-        if each == "rank":
+        if noun == "rank":
             raise KaratError("a set has no order", place=place, hint=_FORMS)
         listed = sorted(listed, key=lambda span: shown(span, 1000))
     spans: list[Span] = []
@@ -150,7 +150,7 @@ def _spans(listed: object, place: Place, each: str) -> list[Span]:
         try:
             spans.append(_span(span, place))
         except KaratError as error:
-            raise error.but(place=place.inside(f"{each} {at}")) from error.__cause__
+            raise error.but(place=place.inside(f"{noun} {at}")) from error.__cause__
     return spans
 
 
