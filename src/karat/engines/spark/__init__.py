@@ -42,22 +42,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from karat.engines.spark.answers import evaluate_answers
 from karat.engines.spark.verdicts import evaluate_verdicts
-from karat.errors import Parameter, require
+from karat.errors import Message, Parameter, require
 from karat.errors.arguments import check_switch, check_text
 from karat.evaluation.documents import need_pool
 from karat.evaluation.reading import CorpusMatcher, EvaluationOptions, ReadingOptions, check_corpus, check_reading
-from karat.matching.matchers import matcher_of
+from karat.matching.matchers import Match, Matcher, matcher_of
 from karat.options import AUTHOR, complete_options
-from karat.registry.selection import DEFAULT_MEASURES, Measures, select_measures
+from karat.registry.selection import DEFAULT_MEASURES, Measures, Selection, select_measures
 from karat.scores import Scores, StoredScores
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from karat.engines.spark.corpus import JoinedCorpus
+    from karat.engines.spark.tables import SparkTable
 
 __all__ = ["evaluate", "evaluate_answers", "evaluate_verdicts"]
 
@@ -143,37 +146,54 @@ def evaluate(
     """
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
-    check_text("name", name)
     check_reading(ReadingOptions(truth_columns, run_columns, truth_format, run_format), None)
-    for option, column in (("order", order), ("truth_order", truth_order)):
-        if column is not None:
-            check_text(option, column)
     show_progress = check_switch("progress", progress)
-    what = "Hole depends on the judged documents of other queries, and is not supported on Spark"
-    require(not need_pool(selected), what, "Use Unjudged@k, or karat.evaluate.")
-    hint = "Join the grades with the ground truth, and pass the result; or use karat.evaluate."
-    require(
-        verdicts is None and by is None, [Parameter("verdicts"), " and ", AUTHOR, " are not supported on Spark"], hint
-    )
-    matching = CorpusMatcher(matcher_of(settings["match"]))
-    if corpus is not None:
-        check_corpus(matching.matcher)
-        matching = CorpusMatcher(matching.matcher.with_texts({}))
-
+    _check_texts(name=name, order=order, truth_order=truth_order)
+    _reject_unsupported(selected, verdicts, by)
+    matching = CorpusMatcher(_matcher(settings["match"], has_corpus=corpus is not None))
     from karat.engines.spark.session import spark_session
 
     with spark_session(session, truth, run) as spark, ExitStack() as stack:
-        from karat.engines.spark.corpus import read_corpus
         from karat.engines.spark.documents import DocumentEvaluation
         from karat.engines.spark.inputs import spark_table
         from karat.engines.spark.stored import scores_of_buckets
 
         judgments = spark_table(truth, "truth", truth_columns, truth_format, session=spark, order=truth_order)
         retrieved = spark_table(run, "run", run_columns, run_format, name, spark, order)
-        joined = None
-        if corpus is not None:
-            joined = stack.enter_context(read_corpus(corpus, spark).joined(judgments, retrieved))
+        joined = None if corpus is None else stack.enter_context(_joined(corpus, judgments, retrieved, spark))
+        if joined is not None:
             judgments, retrieved = joined.truth, joined.run
         evaluation = DocumentEvaluation(judgments, retrieved, selected, settings, matching, name, joined)
-        work = evaluation.buckets(buckets, show_progress)
-        return scores_of_buckets(work, evaluation.scores, per_query_path)
+        return scores_of_buckets(evaluation.buckets(buckets, show_progress), evaluation.scores, per_query_path)
+
+
+def _check_texts(**texts: str | None) -> None:
+    for option, text in texts.items():
+        if text is not None or option == "name":
+            check_text(option, text)
+
+
+def _reject_unsupported(measures: Selection, verdicts: Any, by: str | None) -> None:
+    """Reject what `karat.evaluate` can do, but an evaluation on Spark cannot."""
+    what = "Hole depends on the judged documents of other queries, and is not supported on Spark"
+    require(not need_pool(measures), what, "Use Unjudged@k, or karat.evaluate.")
+    unsupported: Message = [Parameter("verdicts"), " and ", AUTHOR, " are not supported on Spark"]
+    hint = "Join the grades with the ground truth, and pass the result; or use karat.evaluate."
+    require(verdicts is None and by is None, unsupported, hint)
+
+
+def _matcher(match: Match, has_corpus: bool) -> Matcher:
+    """What counts as a hit; with a corpus, documents are matched by its texts, which each bucket brings."""
+    matcher = matcher_of(match)
+    if not has_corpus:
+        return matcher
+    check_corpus(matcher)
+    return matcher.with_texts({})
+
+
+def _joined(
+    corpus: Any, truth: SparkTable, run: SparkTable, session: SparkSession
+) -> AbstractContextManager[JoinedCorpus]:
+    from karat.engines.spark.corpus import read_corpus
+
+    return read_corpus(corpus, session).joined(truth, run)

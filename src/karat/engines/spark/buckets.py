@@ -123,9 +123,9 @@ class Buckets:
         with job_progress(self.tables[0].frame.sparkSession, self.progress):
             results = self._results().persist(StorageLevel.DISK_ONLY)  # or everything would be computed twice
             try:
-                found = WrittenBuckets(*self._facts(_collected(results.where(F.col(QUERY).isNull()))))
+                written = WrittenBuckets(*self._facts(_collected(results.where(F.col(QUERY).isNull()))))
                 if check is not None:
-                    check(found)
+                    check(written)
                 rows = results.where(F.col(QUERY).isNotNull())
                 rows = rows.select(*[F.col(column).alias(name) for column, name in names.items()])
                 try:
@@ -135,7 +135,7 @@ class Buckets:
                     raise reason.but(what=["cannot be written: ", *reason.parts], place=place) from None
             finally:
                 results.unpersist()
-        return found
+        return written
 
     def _results(self) -> DataFrame:
         n = self.number or min(max(1, *(math.ceil(_size(each) / LARGE) for each in self.tables)), _MOST_BUCKETS)
@@ -156,8 +156,8 @@ class Buckets:
         if not pickled:  # both tables are empty
             empty = [_with_bucket(_collected(table.frame.limit(0))) for table in self.tables]
             return self._facts(self.work.run((pa.scalar(0),), *empty))
-        found = [pickle.loads(each) for each in pickled]  # noqa: S301  # executors sent it, which run our code
-        return [facts for facts, _ in found], _large_queries(large for _, large in found)
+        buckets = [pickle.loads(each) for each in pickled]  # noqa: S301  # executors sent it, which run our code
+        return [facts for facts, _ in buckets], _large_queries(large for _, large in buckets)
 
 
 def _bucketed(table: SparkTable, n: int) -> DataFrame:
@@ -200,7 +200,7 @@ def _floats(column: pa.ChunkedArray) -> Floats:
     return np.asarray(pc.fill_null(column, float("nan")).to_numpy(), np.float64)
 
 
-def _large_queries(found: Iterable[list[str]]) -> tuple[Finding, ...]:
-    large = sorted({query for of_bucket in found for query in of_bucket})
+def _large_queries(by_bucket: Iterable[list[str]]) -> tuple[Finding, ...]:
+    large = sorted({query for queries in by_bucket for query in queries})
     what = f"with more than {LARGE:,} documents, which one executor reads at once"
     return (finding_about_queries("large-queries", large, what),) if large else ()

@@ -42,10 +42,10 @@ class TableColumns(NamedTuple):
     """the column of the lists of documents, if a row has all documents of a query"""
 
 
-def columns_of(frame: DataFrame, role: Role, given: GivenNames | None, name: str, order: str | None) -> TableColumns:
-    """The columns of a DataFrame that are read; `given` are names of columns by role, or of fields of answers."""
+def columns_of(frame: DataFrame, role: Role, known: GivenNames | None, name: str, order: str | None) -> TableColumns:
+    """The columns of a DataFrame that are read; `known` are names of columns by role, or of fields of answers."""
     schema = arrow_schema(frame)
-    names, notes = names_present(given, lambda wanted: wanted in schema.names, name)
+    names, notes = names_present(known, lambda wanted: wanted in schema.names, name)
     if role == "truth" or role == "run":
         read = _pairs(schema, NUMBERS[role], names, name)
     elif role == "verdicts":
@@ -57,11 +57,11 @@ def columns_of(frame: DataFrame, role: Role, given: GivenNames | None, name: str
     if order is not None and _sortable(order, schema, name) not in columns:
         columns.append(order)
     check_unique(columns, schema.names, name)
-    for each in columns:
-        if schema.field(each).metadata:
-            kind = frame.schema.fields[schema.get_field_index(each)].dataType.simpleString()
+    for column in columns:
+        if schema.field(column).metadata:
+            kind = frame.schema.fields[schema.get_field_index(column)].dataType.simpleString()
             what = f"Spark cannot hand over values of type {kind}"
-            raise KaratError(what, place=Place(name, column=each), hint="Convert the column, or drop it.")
+            raise KaratError(what, place=Place(name, column=column), hint="Convert the column, or drop it.")
     return read._replace(names=columns, notes=(*notes, *read.notes))
 
 
@@ -70,12 +70,12 @@ def numbered(frame: DataFrame) -> DataFrame:
     return frame.toDF(*(f"c{at}" for at in range(len(frame.columns))))
 
 
-def _pairs(schema: pa.Schema, number: Number, given: Mapping[str, str] | None, name: str) -> TableColumns:
+def _pairs(schema: pa.Schema, number: Number, known: Mapping[str, str] | None, name: str) -> TableColumns:
     """The columns of ground truth or of a run, with a row per pair or per query."""
-    if lists := list_columns(schema, number, given, name):
+    if lists := list_columns(schema, number, known, name):
         by_role = {"query": lists.query, "doc": lists.doc} | ({number: lists.number} if lists.number else {})
         return TableColumns(lists.present, lists.query, by_role, read_lists(name, [], number, lists).notes, lists.doc)
-    columns = columns_to_read(schema.names, number, given, name)
+    columns = columns_to_read(schema.names, number, known, name)
     by_role = {"query": columns.query, "doc": columns.doc, "rank" if columns.by_rank else number: columns.number}
     names = list(dict.fromkeys(by_role.values()))
     Frame.of(schema.empty_table().select(names), number, by_role, name)  # a column of a wrong type is an error
@@ -83,12 +83,12 @@ def _pairs(schema: pa.Schema, number: Number, given: Mapping[str, str] | None, n
 
 
 def _answers(
-    frame: DataFrame, schema: pa.Schema, role: str, given: Mapping[str, str] | None, name: str
+    frame: DataFrame, schema: pa.Schema, role: str, known: Mapping[str, str] | None, name: str
 ) -> TableColumns:
     """The columns of questions and answers. Locally, the first is used that has any value."""
     record = {field.name: _example(field.type) for field in schema}
-    fields = AnswerFields(role, given, name)
-    usual = (each for each in fields.roles if each.name not in (given or {}))
+    fields = AnswerFields(role, known, name)
+    usual = (each for each in fields.roles if each.name not in (known or {}))
     if any(len(fitting_columns(schema.names, each.spelling)) > 1 for each in usual):
         record = _without_empty(frame, record)
     choice = fields.choose([record], name, "column")

@@ -106,19 +106,19 @@ class JoinedCorpus:
         first = self.texts.agg(
             F.count("*"), F.count(TEXT), F.count(_IN_CORPUS), F.min(F.when(F.col(_VARIANTS) > 1, F.col(_DOC)))
         ).first()
-        wanted, found, in_corpus, other = first or (0, 0, 0, None)
+        wanted, known, in_corpus, other = first or (0, 0, 0, None)
         if other is not None:
             raise KaratError(
                 f"document {shown(other)} has several texts", place=name, hint="Give each document one text."
             )
-        if wanted == found:
+        if wanted == known:
             return self.corpus.notes
         without = self.texts.where(F.col(TEXT).isNull()).orderBy(_DOC).limit(_FEW)
         missing = [row[0] for row in without.select(_DOC).collect()]
         if not in_corpus:
             examples = [row[0] for row in frame.select("id").orderBy("id").limit(_EXAMPLES).collect()]
             raise no_texts(name, "corpus", missing, wanted, examples)
-        return (*self.corpus.notes, missing_texts(name, "corpus", missing, wanted - found, wanted))
+        return (*self.corpus.notes, missing_texts(name, "corpus", missing, wanted - known, wanted))
 
 
 def read_corpus(source: Any, session: SparkSession) -> Corpus:
@@ -126,10 +126,10 @@ def read_corpus(source: Any, session: SparkSession) -> Corpus:
     name = "the corpus"
     if isinstance(source, str | os.PathLike):
         files = spark_files(os.fsdecode(source), session)
-        found = files.format(None, None).format
-        if found != "parquet":
+        form = files.format(None, None).format
+        if form != "parquet":
             hint = "Write it as Parquet, or pass a DataFrame with the ids and texts."
-            raise KaratError(f"on Spark, a corpus is not read from {IN_PROSE[found]}", place=files.name, hint=hint)
+            raise KaratError(f"on Spark, a corpus is not read from {IN_PROSE[form]}", place=files.name, hint=hint)
         name, source = files.name, session.read.parquet(files.path)
     frame = checked_frame(source, name)
     schema = arrow_schema(frame)
@@ -169,9 +169,9 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _wanted(truth: SparkTable, run: SparkTable) -> DataFrame:
     """The ids of the documents in ground truth, and in the run for its queries."""
-    golds, found = (table.frame.select(table.key.alias("query"), _doc(table).alias(_DOC)) for table in (truth, run))
+    golds, retrieved = (table.frame.select(table.key.alias("query"), _doc(table).alias(_DOC)) for table in (truth, run))
     judged = golds.select("query").distinct()
-    docs = golds.select(_DOC).union(found.join(judged, "query", "left_semi").select(_DOC))
+    docs = golds.select(_DOC).union(retrieved.join(judged, "query", "left_semi").select(_DOC))
     return docs.dropna().distinct()
 
 

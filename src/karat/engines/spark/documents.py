@@ -70,8 +70,8 @@ class DocumentWork:
         matcher = self.matcher
         if self.has_corpus:
             sides = ((truth, self.truth), (run, self.run))
-            golds, found = (texts_of_rows(table, side.columns["doc"]) for table, side in sides)
-            matcher = matcher.with_texts(golds | found)
+            golds, retrieved = (texts_of_rows(table, side.columns["doc"]) for table, side in sides)
+            matcher = matcher.with_texts(golds | retrieved)
             truth, run = (table.drop_columns([TEXT]) for table, _ in sides)
         inputs = ReadingOptions(self.truth.columns, self.run.columns)
         documents = JudgedDocuments.read(
@@ -143,8 +143,8 @@ class DocumentEvaluation:
             kind: {query: digest for query, digest in zip(collected.queries, texts, strict=True) if digest is not None}
             for kind, texts in collected.texts.items()
         }
-        for each in collected.facts:
-            for kind, skipped in each.skipped.items():
+        for facts_of_bucket in collected.facts:
+            for kind, skipped in facts_of_bucket.skipped.items():
                 truths[kind] |= skipped
         labels_by = collected.facts[0].labels_by
         matching = self.matching if self.corpus is None else self.matching._replace(notes=self.corpus.notes)

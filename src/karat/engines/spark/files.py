@@ -34,18 +34,18 @@ class SparkFiles(NamedTuple):
     name: str
     path: str
     first: InputFile
-    several: bool
+    has_others: bool
 
-    def format(self, given: str | None, number: Number | None) -> FilesFormat:
-        """The format of the files: the one that is given, or found as locally."""
-        if given is not None:
-            found = check_format(given)
+    def format(self, known: str | None, number: Number | None) -> FilesFormat:
+        """The format of the files: the one that is known, or found as locally."""
+        if known is not None:
+            form = check_format(known)
             if number is not None:
-                check_content(self.first, found, number)
-            return FilesFormat(found)
-        found = detect(self.first, number)
-        hint = FormatGuess(self.first, found, number).hint() if number else ""
-        return FilesFormat(found, contradiction(self.first, found), hint)
+                check_content(self.first, form, number)
+            return FilesFormat(form)
+        form = detect(self.first, number)
+        hint = FormatGuess(self.first, form, number).hint() if number else ""
+        return FilesFormat(form, contradiction(self.first, form), hint)
 
 
 class FilesFormat(NamedTuple):
@@ -79,14 +79,14 @@ def spark_files(path: str, session: SparkSession) -> SparkFiles:
         what = "Spark finds no file here: it leaves out those whose names begin with _ or a dot"
         raise KaratError(what, place=name, hint="Name a file, or a folder of files.")
     _check_names(files, name)
-    several = len(files) > 1 or os.path.isdir(local)
+    has_others = len(files) > 1 or os.path.isdir(local)
     on_disk = [each for each in map(_on_disk, files) if each]
     if len(on_disk) < len(files):
-        return SparkFiles(name, for_spark, _first_lines(lines, name), several)
+        return SparkFiles(name, for_spark, _first_lines(lines, name), has_others)
     filled = next((each for each in on_disk if os.path.getsize(each)), on_disk[0])
-    first = InputFile(filled if several else path)
+    first = InputFile(filled if has_others else path)
     _check_compression(filled)
-    return SparkFiles(name, for_spark, first, several)
+    return SparkFiles(name, for_spark, first, has_others)
 
 
 def not_read(name: str, of_files: Format) -> KaratError:
@@ -99,8 +99,8 @@ def not_read(name: str, of_files: Format) -> KaratError:
 
 
 def _unreadable(error: Exception, name: str) -> KaratError:
-    found = failure(error)
-    return found.but(what=["Spark cannot read this: ", *found.parts], place=name)
+    reason = failure(error)
+    return reason.but(what=["Spark cannot read this: ", *reason.parts], place=name)
 
 
 def _check_names(files: list[str], name: str) -> None:
@@ -109,7 +109,7 @@ def _check_names(files: list[str], name: str) -> None:
     if other := sorted(suffixes & {*COMPRESSIONS} - {*_DECOMPRESSED}):
         hint = f"Decompress it, or compress it so that its name ends with {enumeration([*_DECOMPRESSED], 'or')}."
         raise KaratError(f"Spark does not decompress {other[0]} files", place=name, hint=hint)
-    formats = {found for file in files if (found := format_of_name(file))}
+    formats = {form for file in files if (form := format_of_name(file))}
     if len(formats) > 1:
         what = f"these are {enumeration(sorted(IN_PROSE[each] for each in formats), 'and')} files"
         raise KaratError(what, place=name, hint="Name the files of one format.")
@@ -118,11 +118,12 @@ def _check_names(files: list[str], name: str) -> None:
 def _check_compression(path: str) -> None:
     """Reject a file whose name does not say how it is compressed: Spark goes by the name."""
     with open(path, "rb") as file:
-        found = compression_of(file.read(PEEK))
+        compression = compression_of(file.read(PEEK))
     suffix = os.path.splitext(path)[1].lower()
-    if found != _DECOMPRESSED.get(suffix):
-        what = f"the file is {'compressed with ' + found if found else 'not compressed'}, and Spark goes by its name"
-        wanted = next((each for each, of_name in _DECOMPRESSED.items() if of_name == found), "")
+    if compression != _DECOMPRESSED.get(suffix):
+        state = f"compressed with {compression}" if compression else "not compressed"
+        what = f"the file is {state}, and Spark goes by its name"
+        wanted = next((each for each, of_name in _DECOMPRESSED.items() if of_name == compression), "")
         hint = (
             f"Give it a name that ends with {wanted}." if wanted else f"Give it a name that does not end with {suffix}."
         )

@@ -64,16 +64,16 @@ def _table_of_path(
     if role == "truth" and is_data_set(path):
         path = qrels_of_split(path, None)
     files = spark_files(path, session)
-    found = files.format(format, NUMBERS.get(role))
-    if found.format == "parquet":
+    form = files.format(format, NUMBERS.get(role))
+    if form.format == "parquet":
         table = _table_of_frame(session.read.parquet(files.path), role, columns, files.name, order)
         empty = KaratError("the table has no rows", place=files.name)
-        return replace(table, notes=(*found.notes, *table.notes), empty_error=empty)
-    if found.format == "feather" or (found.format == "json" and role != "verdicts"):
-        raise not_read(files.name, found.format)
-    what = f"the order of rows is not read from {IN_PROSE[found.format]} on Spark"
+        return replace(table, notes=(*form.notes, *table.notes), empty_error=empty)
+    if form.format == "feather" or (form.format == "json" and role != "verdicts"):
+        raise not_read(files.name, form.format)
+    what = f"the order of rows is not read from {IN_PROSE[form.format]} on Spark"
     require(order is None, what, "Write the table as Parquet, or pass a DataFrame.", place=files.name)
-    return table_of_text(files, found, role, columns, session)
+    return table_of_text(files, form, role, columns, session)
 
 
 def _table_of_frame(

@@ -139,26 +139,26 @@ Records = Callable[[BlockOfLines], list[tuple[Mapping[str, Any], bytes]]]
 def objects_in(block: BlockOfLines, hint: str) -> list[tuple[Mapping[str, Any], bytes]]:
     """The objects in lines of JSON."""
     name, lines = block.source.name, bytes(block.data).split(b"\n")
-    found: list[tuple[Mapping[str, Any], bytes]] = []
+    records: list[tuple[Mapping[str, Any], bytes]] = []
     try:
         for numbers, objects in objects_from_json_lines(named_file(bytes(block.data), name), hint, first=False):
-            found += zip(objects, (lines[number - 1] for number in numbers), strict=True)
+            records += zip(objects, (lines[number - 1] for number in numbers), strict=True)
     except KaratError as error:
         raise show_lines(error, name, lines) from None
-    return found
+    return records
 
 
 def rows_in(block: BlockOfLines, names: Sequence[str], separator: str) -> list[tuple[Mapping[str, Any], bytes]]:
     """The rows in lines of CSV or TSV, by the names of columns."""
-    found: list[tuple[Mapping[str, Any], bytes]] = []
+    rows: list[tuple[Mapping[str, Any], bytes]] = []
     for at, line in enumerate(bytes(block.data).split(b"\n")[:-1]):
         try:
             cells = next(csv.reader([line.decode(errors="replace")], delimiter=separator, strict=True), [])
         except csv.Error as error:
             raise row_error(error, separator, block.place(at), ONE_LINE) from None
         if cells:
-            found.append(({name: cell or None for name, cell in zip(names, cells, strict=False)}, line))
-    return found
+            rows.append(({name: cell or None for name, cell in zip(names, cells, strict=False)}, line))
+    return rows
 
 
 def with_queries(block: BlockOfLines, records: Records, query: str) -> pa.RecordBatch:

@@ -41,9 +41,9 @@ def spark_session(session: Any = None, *sources: Any, master: str | None = None)
     if session is not None and not hasattr(session, "createDataFrame"):
         raise KaratError([Parameter("session", session), " is not a session of Spark"], hint="Pass a SparkSession.")
     of_frames = [source.sparkSession for source in sources if isinstance(source, DataFrame)]
-    found = session or next(iter(of_frames), None) or (None if master else SparkSession.getActiveSession())
-    if found is not None:
-        yield found
+    existing = session or next(iter(of_frames), None) or (None if master else SparkSession.getActiveSession())
+    if existing is not None:
+        yield existing
         return
     with _without_log_of_py4j():
         with quiet():
@@ -182,8 +182,8 @@ def _reason(error: Exception, log: str) -> str:
         return "no master answers there"
     if "UnsupportedClassVersionError" in log:
         return "this Java is too old, and Spark needs Java 17 or newer"
-    found = re.search(r'^Exception in thread "main" \S+: (.*)', log, re.MULTILINE)
-    return found[1] if found else failure(error).what
+    message = re.search(r'^Exception in thread "main" \S+: (.*)', log, re.MULTILINE)
+    return message[1] if message else failure(error).what
 
 
 def _check_java() -> None:

@@ -43,11 +43,11 @@ def for_executors(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             from karat import __version__ as version_here
 
-            found = f"has karat {version_here}"
+            state = f"has karat {version_here}"
         except ImportError as error:
-            version_here, found = "", f"cannot import karat ({error})"
+            version_here, state = "", f"cannot import karat ({error})"
         if version_here != version:
-            what = f"an executor (on {platform.node()}) {found}, while the driver has karat {version}"
+            what = f"an executor (on {platform.node()}) {state}, while the driver has karat {version}"
             hint = f"Install karat {version} on all machines of the cluster."
             raise RuntimeError(mark + json.dumps({"what": [what], "place": None, "hint": [hint], "type": "KaratError"}))
         return pickle.loads(pickled)(*arguments)  # noqa: S301  # the driver sent it
@@ -129,8 +129,8 @@ def message_of_java(error: Exception) -> str:
     lines = [line.removeprefix(": ") for line in str(error).splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith("An error occurred while calling")]
     causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
-    found = causes[-1:] or lines[:1] or [type(error).__name__]
-    return _JAVA_CLASS.sub("", found[0])
+    (message,) = causes[-1:] or lines[:1] or [type(error).__name__]
+    return _JAVA_CLASS.sub("", message)
 
 
 def _of_python(lines: list[str]) -> str:

@@ -50,16 +50,16 @@ def store_scores(
         what = f"a measure is called {name}, which is the name of another column"
         require(name.lower() != QUERY, what, "Rename the measure.")
     work = replace(buckets.work, work=_WorkWithTotals(buckets.work.work), texts=tuple(map(digest_column, kinds)))
-    found: list[StoredScores] = []
+    scores: list[StoredScores] = []
 
     def assemble(written: WrittenBuckets) -> None:
         facts, totals = zip(*written.facts, strict=True)
         no_rows = {name: np.empty(0) for name in values}
         about = scores_of(CollectedBuckets((), no_rows, {kind: [] for kind in kinds}, list(facts), written.findings))
-        found.append(StoredScores(folder.path, sum(totals, Totals()), about))
+        scores.append(StoredScores(folder.path, sum(totals, Totals()), about))
 
     replace(buckets, work=work).write(folder.uri, assemble)
-    (stored,) = found
+    (stored,) = scores
     _check_rows(session, folder, stored.query_count)
     folder.write(DESCRIPTION, stored.to_json())
     return stored
@@ -102,12 +102,12 @@ class _Folder:
             settings = of_java.sessionState().newHadoopConf()
             if ":" not in path and hadoop.FileSystem.getDefaultUri(settings).getScheme() == "file":
                 path = os.path.abspath(path)  # Java may have been started in another folder
-            given = hadoop.Path(path)
-            system = given.getFileSystem(settings)
-            if system.exists(given):
+            folder = hadoop.Path(path)
+            system = folder.getFileSystem(settings)
+            if system.exists(folder):
                 hint = ["Choose another ", Parameter("per_query_path"), ", or delete it first."]
                 raise KaratError("this folder exists already", place=path, hint=hint)
-            return cls(system.makeQualified(given).toString(), system, hadoop)
+            return cls(system.makeQualified(folder).toString(), system, hadoop)
         except KaratError:
             raise
         except Exception as error:  # of Java

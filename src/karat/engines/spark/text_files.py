@@ -69,12 +69,12 @@ class TextTable(NamedTuple):
 
 
 def table_of_text(
-    files: SparkFiles, found: FilesFormat, role: Role, columns: GivenNames | None, session: SparkSession
+    files: SparkFiles, form: FilesFormat, role: Role, columns: GivenNames | None, session: SparkSession
 ) -> SparkTable:
     """The table in text files."""
     from pyspark.sql import functions
 
-    text = text_table(files, found, role, columns, partial(_names_on_spark, files, session))
+    text = text_table(files, form, role, columns, partial(_names_on_spark, files, session))
     lines = _lines(files, text.reader, session)
     return SparkTable(
         files.name,
@@ -95,7 +95,7 @@ def _lines(files: SparkFiles, reader: LineReader, session: SparkSession) -> Data
     from pyspark.sql import functions
 
     columns = [functions.col("value").cast("binary").alias(LINE)]
-    columns += [functions.col("_metadata.file_path").alias(FILE)] if files.several else []
+    columns += [functions.col("_metadata.file_path").alias(FILE)] if files.has_others else []
     columns += [(functions.col("_metadata.file_block_start") == 0).alias(STARTS)] if reader.header is not None else []
     return session.read.text(files.path).select(*columns)
 
@@ -109,31 +109,31 @@ def _read(lines: DataFrame, reader: LineReader) -> DataFrame:
 def _names_on_spark(files: SparkFiles, session: SparkSession, reader: LineReader) -> list[str]:
     """The names that a reader finds in all lines."""
     try:
-        found = _read(_lines(files, reader, session), reader).distinct().collect()
+        rows = _read(_lines(files, reader, session), reader).distinct().collect()
     except Exception as error:  # of Java, Hadoop or a remote server
         raise failure(error) from None
-    if errors := [row[ROW_ERROR] for row in found if row[ROW_ERROR]]:
+    if errors := [row[ROW_ERROR] for row in rows if row[ROW_ERROR]]:
         raise error_from(min(errors))
-    return sorted(row["name"] for row in found)
+    return sorted(row["name"] for row in rows)
 
 
 def text_table(
     files: SparkFiles,
-    found: FilesFormat,
+    form: FilesFormat,
     role: Role,
-    given: GivenNames | None,
+    known: GivenNames | None,
     names_in_lines: Callable[[LineReader], list[str]],
 ) -> TextTable:
     """How text files are read; `names_in_lines` gives the names that a reader finds in all lines."""
-    is_json = found.format == "json" or found.format == "jsonl"
-    columns, notes = names_for_file(files.first, found.format, given)
-    found = found._replace(notes=(*found.notes, *notes))
+    is_json = form.format == "json" or form.format == "jsonl"
+    columns, notes = names_for_file(files.first, form.format, known)
+    form = form._replace(notes=(*form.notes, *notes))
     if role == "truth" or role == "run":
         if is_json:
-            return _objects(files, found, NUMBERS[role], columns)
-        if found.format == "trec":
-            return _trec(files, found, NUMBERS[role], columns)
-        return _delimited(files, found, "tsv" if found.format == "tsv" else "csv", NUMBERS[role], columns)
+            return _objects(files, form, NUMBERS[role], columns)
+        if form.format == "trec":
+            return _trec(files, form, NUMBERS[role], columns)
+        return _delimited(files, form, "tsv" if form.format == "tsv" else "csv", NUMBERS[role], columns)
     hint = ANSWERS_HINT.get(role, _VERDICTS)
     rows = records_from_json_lines(files.first, hint) if is_json else records_from_table(files.first, hint)
     sample = [record for _, record in islice(rows, _SAMPLE)]
@@ -145,32 +145,32 @@ def text_table(
         records = partial(rows_in, names=names, separator=delimiter_of(files.first))
     if role == "verdicts":
         read = partial(with_queries, records=records, query="query")
-        reader = LineReader(files.name, read, RECORDS, header, found.hint)
+        reader = LineReader(files.name, read, RECORDS, header, form.hint)
         in_lines = RecordsInLines(files.name, header, pa.schema([("query", pa.string())]))
-        return TextTable(reader, {}, found.notes, None, records=in_lines)
-    all_names = LineReader(files.name, partial(names_with_values, records=records), NAMES, header, found.hint)
+        return TextTable(reader, {}, form.notes, None, records=in_lines)
+    all_names = LineReader(files.name, partial(names_with_values, records=records), NAMES, header, form.hint)
     by_field, notes, empty = _answers(
         files.name, sample, role, columns, "field" if is_json else "column", partial(names_in_lines, all_names)
     )
     read = partial(with_queries, records=records, query=by_field["query"])
-    reader = LineReader(files.name, read, RECORDS, header, found.hint)
+    reader = LineReader(files.name, read, RECORDS, header, form.hint)
     without_lines = pa.schema([(name, pa.string()) for name in by_field.values()])
     in_lines = RecordsInLines(files.name, header, without_lines)
-    return TextTable(reader, by_field, (*found.notes, *notes), empty, records=in_lines)
+    return TextTable(reader, by_field, (*form.notes, *notes), empty, records=in_lines)
 
 
-def _trec(files: SparkFiles, found: FilesFormat, number: Number, columns: Mapping[str, str] | None) -> TextTable:
+def _trec(files: SparkFiles, form: FilesFormat, number: Number, columns: Mapping[str, str] | None) -> TextTable:
     if columns:
         raise KaratError("a TREC file has no names of columns", place=files.name, hint="Leave them out.")
     layout = layout_of_trec(number)
     read = partial(read_pairs, read=partial(read_trec, layout=layout), number=number, separator="")
-    reader = LineReader(files.name, read, _pairs(number), hint=found.hint)
-    return TextTable(reader, _own_names(number), found.notes, empty_trec(files.first, layout))
+    reader = LineReader(files.name, read, _pairs(number), hint=form.hint)
+    return TextTable(reader, _own_names(number), form.notes, empty_trec(files.first, layout))
 
 
 def _delimited(
     files: SparkFiles,
-    found: FilesFormat,
+    form: FilesFormat,
     format: Delimited,  # noqa: A002
     number: Number,
     columns: Mapping[str, str] | None,
@@ -181,8 +181,8 @@ def _delimited(
         raise KaratError("the header has more than one line", place=files.name, hint=ONE_LINE)
     rows = partial(read_delimited, layout=layout, number=number, is_guarded=undecided_guard)
     read = partial(read_pairs, read=rows, number=number, separator=layout.separator)
-    reader = LineReader(files.name, read, _pairs(number), header or None, found.hint)
-    return TextTable(reader, _own_names(number), (*found.notes, *layout.notes), empty_error(files.name, number))
+    reader = LineReader(files.name, read, _pairs(number), header or None, form.hint)
+    return TextTable(reader, _own_names(number), (*form.notes, *layout.notes), empty_error(files.name, number))
 
 
 def _pairs(number: Number) -> pa.Schema:
@@ -193,16 +193,16 @@ def _own_names(number: Number) -> dict[str, str]:
     return {name: name for name in ("query", "doc", number)}
 
 
-def _objects(files: SparkFiles, found: FilesFormat, number: Number, columns: Mapping[str, str] | None) -> TextTable:
+def _objects(files: SparkFiles, form: FilesFormat, number: Number, columns: Mapping[str, str] | None) -> TextTable:
     """JSON lines of ground truth or of a run."""
     fields, by_query = fields_of_objects(json_lines(files.first, number), number, columns)
     by_role = {"query": fields.query, "doc": fields.doc}
     by_role |= {} if by_query else {"rank" if fields.by_rank else number: fields.number}
     read = partial(with_queries, records=partial(objects_in, hint=HINT[number]), query=fields.query)
-    reader = LineReader(files.name, read, RECORDS, hint=found.hint)
+    reader = LineReader(files.name, read, RECORDS, hint=form.hint)
     types = (pa.string(), pa.list_(pa.string()) if by_query else pa.string(), pa.float64())
     without_lines = pa.schema(list(zip(by_role.values(), types, strict=False)))
-    notes = (*found.notes, *fields.note(files.name))
+    notes = (*form.notes, *fields.note(files.name))
     in_lines = RecordsInLines(files.name, None, without_lines, by_role)
     return TextTable(reader, by_role, notes, empty_objects(files.name, number), by_query, in_lines)
 
@@ -211,7 +211,7 @@ def _answers(
     name: str,
     sample: Sequence[Record],
     role: Role,
-    given: Mapping[str, str] | None,
+    known: Mapping[str, str] | None,
     noun: Noun,
     all_names: Callable[[], list[str]],
 ) -> tuple[dict[str, str], tuple[str, ...], KaratError]:
@@ -223,8 +223,8 @@ def _answers(
     empty = KaratError(what, place=name, hint=ANSWERS_HINT[role])
     if not sample:
         raise empty
-    fields = AnswerFields(role, given, name)
+    fields = AnswerFields(role, known, name)
     choice = fields.choose(sample, name, noun)
-    if any(choice.columns[field] != (given or {}).get(field, field) for field in ("query", role)):
+    if any(choice.columns[field] != (known or {}).get(field, field) for field in ("query", role)):
         choice = fields.choose([dict.fromkeys(all_names(), "")], name, noun)
     return dict(choice.columns), choice.note(name), empty

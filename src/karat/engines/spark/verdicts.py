@@ -85,9 +85,10 @@ def verdict_scores(
     findings: list[Finding] = []
 
     def run(work: Callable[[Any], Result]) -> list[Result]:
-        found = in_buckets(PartOfVerdicts(work), of_queries, values=(), buckets=buckets, progress=progress).collect()
-        findings[:] = found.findings
-        return found.facts
+        part = PartOfVerdicts(work)
+        collected = in_buckets(part, of_queries, values=(), buckets=buckets, progress=progress).collect()
+        findings[:] = collected.findings
+        return collected.facts
 
     shared = SharedRecords(table.name, has_order=table.order is not None)
     (shared,) = (

@@ -90,20 +90,20 @@ class BucketWork:
     def run(self, key: tuple[pa.Scalar], *tables: pa.Table) -> pa.Table:
         """The result of the work on one bucket; a KaratError is a row of it."""
         bucket = key[0].as_py()
-        given = [table.drop_columns([BUCKET]) for table in tables]
+        without_bucket = [table.drop_columns([BUCKET]) for table in tables]
         try:
-            result = self._result(given)
+            result = self._result(without_bucket)
         except KaratError as error:
             return self._rows(1, {BUCKET: [bucket], ERROR: [error_text(error)]})
         n = len(result.queries)
         columns: dict[str, Any] = {BUCKET: [bucket] * n, QUERY: result.queries}
         columns |= {f"value{at}": result.values[name] for at, name in enumerate(self.values)}
         columns |= {f"text{at}": result.texts[name] for at, name in enumerate(self.texts)}
-        facts = pickle.dumps((result.facts, self._large_queries(given)))
+        facts = pickle.dumps((result.facts, self._large_queries(without_bucket)))
         return pa.concat_tables([self._rows(n, columns), self._rows(1, {BUCKET: [bucket], FACTS: [facts]})])
 
-    def _result(self, given: Sequence[pa.Table]) -> BucketResult:
-        tables = [_readable(table) for table in given]
+    def _result(self, encoded: Sequence[pa.Table]) -> BucketResult:
+        tables = [_readable(table) for table in encoded]
         orders = [side.order for side in self.sides]
         in_order = [_sorted(table, order) if order else table for table, order in zip(tables, orders, strict=True)]
         try:
