@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MEASURES = [each.name for each in definitions() if each.takes == "answers" and each.name != "SAS"]
-DEMO = Path(karat.__file__).parent / "demo" / "generated.jsonl"
+DEMO = Path(karat.__file__).parent / "cli" / "demo_data" / "generated.jsonl"
 
 
 def frame(spark: SparkSession, table: pa.Table, seed: int = 0) -> DataFrame:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MEASURES = [each.name for each in definitions() if each.takes == "verdicts"]
-DEMO = Path(karat.__file__).parent / "demo" / "verdicts.jsonl"
+DEMO = Path(karat.__file__).parent / "cli" / "demo_data" / "verdicts.jsonl"
 Records = list[dict[str, Any]]
 
 
