@@ -28,8 +28,7 @@ if TYPE_CHECKING:
         evaluate_verdicts,
     )
     from karat.evaluation.label_agreement import label_agreement
-    from karat.grounding.judges.judge import estimate_judging, judge
-    from karat.grounding.judges.judging import Judging
+    from karat.grounding.judges.judge import Judging, estimate_judging, judge
     from karat.grounding.labels.selection import load_verdicts
     from karat.measures import Measure, definitions, parse, register
     from karat.reading.conversion import Converted, convert
@@ -41,7 +40,7 @@ _HOMES = {
     "Document": "karat.documents.document",
     "EvaluationRunResult": "karat.evaluation",
     "Finding": "karat.scores",
-    "Judging": "karat.grounding.judges.judging",
+    "Judging": "karat.grounding.judges.judge",
     "KaratError": "karat.errors",
     "Measure": "karat.measures",
     "Pipeline": "karat.components.pipeline",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from karat.cli.inputs import Inputs
     from karat.cli.settings import Settings
     from karat.grounding.judges.assignments import Assignment
-    from karat.grounding.judges.judging import Judging
+    from karat.grounding.judges.judge import Judging
     from karat.scores import Scores
 
 _ABOUT_DOCUMENTS = ("split", "ties", "duplicates", "ignore_identical_ids")
@@ -100,7 +100,7 @@ def command(
     from karat.cli.inputs import parse_inputs
     from karat.cli.terminal import print_table, print_text
     from karat.grounding.judges.estimates import estimate as estimated
-    from karat.grounding.judges.judging import carry_out_assignment
+    from karat.grounding.judges.judge import carry_out_assignment
 
     for name in _ABOUT_DOCUMENTS if values["task"] != RELEVANCE else ():
         if opt.is_given(context, name):

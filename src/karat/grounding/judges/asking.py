@@ -5,7 +5,6 @@ This is the one path to a model and to the verdict file, for judges and for eval
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -90,6 +89,8 @@ def carry_out(plans: Iterable[Plan], asker: Asker, progress: Progress | None = N
 
 async def carry_out_async(plans: Iterable[Plan], asker: Asker, progress: Progress | None = None) -> Usage:
     """The same for programs with an event loop, which goes on meanwhile."""
+    import asyncio  # most programs have no event loop
+
     asking = _Asking(plans, asker, progress)
     finished = asyncio.ensure_future(asyncio.to_thread(asking.finish))
     try:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Unpack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Unpack
 
-from karat.errors import require
+from karat.errors import KaratError, Place, enumeration, require
 from karat.errors.arguments import check_path
+from karat.grounding.judges.asking import carry_out, open_asker
 from karat.grounding.judges.assignments import Assignment, answers_to_judge, check_task, documents_to_judge
+from karat.grounding.judges.budget import Usage
 from karat.grounding.judges.estimates import Estimate, estimate
-from karat.grounding.judges.judging import Judging, carry_out_assignment
 from karat.grounding.judges.options import RELEVANCE, JudgeArguments, JudgeOptions, judge_options
+from karat.grounding.judges.prompts import load_prompts
+from karat.grounding.responses.responses import Response
+from karat.output.progress import progress_bar
+
+if TYPE_CHECKING:
+    from karat.grounding.labels.selection import SelectedLabels
+    from karat.grounding.verdict_file.reading import VerdictRecords
+    from karat.registry.selection import Measures
+    from karat.scores import Scores
 
 
 def judge(source: Any, *runs: Any, verdicts: str | os.PathLike[str], **options: Unpack[JudgeArguments]) -> Judging:
@@ -64,6 +75,89 @@ def estimate_judging(
     return estimate(_assignment([source, *runs], checked), checked, path)
 
 
+@dataclass(frozen=True)
+class Judging:
+    """What a judge has done: its labels are in the verdict file `path`, `by` this author."""
+
+    path: str
+    task: str
+    by: str
+    systems: tuple[str | None, ...]
+    usage: Usage
+    notes: tuple[str, ...] = ()
+    responses: Sequence[Response] = field(default=(), repr=False, compare=False)
+    """the answers that were judged"""
+
+    def scores(self, measures: Measures | None = None, *, system: str | None = None) -> Scores:
+        """The scores of a system by all labels of this author; `system` is needed if there are several.
+
+        The measures are those of the task, if none are given.
+        """
+        from karat.evaluation import evaluate_verdicts
+        from karat.grounding.labels.selection import select
+        from karat.grounding.verdict_file.reading import read_verdict_records
+
+        if self.task == RELEVANCE:
+            hint = "Evaluate runs with them: evaluate(truth, run, verdicts=...)."
+            raise KaratError("these are labels of documents, not of answers", place=Place(self.path), hint=hint)
+        if system is None and len(self.systems) == 1:
+            system = self.systems[0]
+        if measures is None:
+            selected = select(read_verdict_records(self.path), system, self.by)
+            if scores := self._task_scores(selected, system):
+                return scores
+        return evaluate_verdicts(self.path, measures, system=system, by=self.by, name=system or "")
+
+    def task_scores(self) -> dict[str | None, Scores]:
+        """The scores of the judged answers of all systems, on the measures of the task.
+
+        Systems that have no label of the task are left out.
+        """
+        from karat.grounding.labels.selection import select
+        from karat.grounding.verdict_file.reading import read_verdict_records
+
+        records = read_verdict_records(self.path)
+        by_system = {}
+        for system in self.systems:
+            if self._has_labels(records, system):
+                answers = [response for response in self.responses if response.system == system]
+                if scores := self._task_scores(select(records, system, self.by, answers), system):
+                    by_system[system] = scores
+        return by_system
+
+    def _has_labels(self, records: VerdictRecords, system: str | None) -> bool:
+        labels = records.labels
+        about = labels.system.where(lambda name: name is None or name == system)
+        mine = about & labels.by.where(lambda author: author == self.by) & ~records.about_documents()
+        return bool(mine.any()) and (system is None or system in records.systems)
+
+    def _task_scores(self, selected: SelectedLabels, system: str | None) -> Scores | None:
+        """The scores on those measures of the task that can be computed; None if there are none."""
+        from karat.evaluation.verdicts import score_verdicts
+        from karat.grounding.labels.missing import task_measures
+        from karat.registry.selection import select_measures
+
+        names = task_measures(selected.facts, self.task)
+        if not names:
+            return None
+        return score_verdicts(selected, select_measures(names, subjects=("verdicts",)), "bounds", system or "")
+
+    def __str__(self) -> str:
+        return str(self.usage)
+
+
+def carry_out_assignment(assignment: Assignment, options: JudgeOptions, path: str) -> Judging:
+    """Ask for all labels that are not in the verdict file yet."""
+    prompts = load_prompts(options.prompts)
+    with open_asker(options, path) as asker, progress_bar("queries") as bar:
+        plans = assignment.plans(asker.journal, prompts, asker.model.name, options.samples)
+        report = bar and (lambda ended, usage: bar(ended, len(plans), usage.short_text))
+        usage = carry_out(plans, asker, report)
+    notes = [*asker.journal.notes, *assignment.notes, *plans.notes, *asker.notes, *_notes(options)]
+    about = assignment.task, asker.model.name, assignment.systems
+    return Judging(path, *about, usage, tuple(dict.fromkeys(notes)), assignment.responses)
+
+
 def _assignment(sources: Sequence[Any], options: JudgeOptions) -> Assignment:
     if options.task != RELEVANCE:
         return answers_to_judge(sources, options)
@@ -78,3 +172,16 @@ def _assignment(sources: Sequence[Any], options: JudgeOptions) -> Assignment:
     form = options.format
     systems = evaluate_runs(truth, named, f"Judged@{options.depth}", truth_format=form, run_format=form)
     return documents_to_judge(systems, options)
+
+
+def _notes(options: JudgeOptions) -> list[str]:
+    """What may surprise about the options."""
+    notes = []
+    if options.samples > 1 and not options.temperature:
+        notes.append(f"{options.samples} samples with temperature 0 may all be the same")
+    limits = {"max_tokens_total": options.max_tokens_total, "max_cost": options.max_cost}
+    names = [name for name, limit in limits.items() if limit is not None]
+    if names and not options.replay and not isinstance(options.model, str):
+        what = "max_tokens is not passed to a chat generator or a function"
+        notes.append(f"{what}, whose replies may be longer and exceed {enumeration(names, 'and')}")
+    return notes

@@ -112,16 +112,16 @@ def relevance_plans(
     return Plans(len(by_query), tuple(notes if without else ()), lambda: map(plan, by_query))
 
 
-def _by_question(recipe: str, responses: Iterable[Response]) -> list[list[Response]]:
+def _by_question(recipe: str, responses: Iterable[Response]) -> list[Sequence[Response]]:
     """The responses of all systems to each question."""
-    questions: dict[str, list[Response]] = {}
+    questions: dict[str, tuple[Response, ...]] = {}  # most have one response, and tuples are smaller than lists
     for response in responses:
-        same = questions.setdefault(response.query, [])
-        if any(each.system == response.system for each in same):
+        others = questions.get(response.query, ())
+        if any(other.system == response.system for other in others):
             what = f"query {shown(response.query)} has two answers of the system {shown(response.system)}"
             raise KaratError(what, hint="Give each system a name of its own.")
         _check_texts(recipe, response)
-        same.append(response)
+        questions[response.query] = (*others, response)
     return [_with_gold(same) if recipe in _READ_GOLD else same for same in questions.values()]
 
 
