@@ -11,7 +11,7 @@ import click
 import pytest
 
 from karat.cli import program
-from karat.cli.parser import spelled
+from karat.cli.parser import option_text
 from karat.errors import Parameter
 from tests.end_to_end.in_process import refused, run_here
 
@@ -114,11 +114,11 @@ COMMANDS = dict(commands())
     ],
 )
 def test_a_parameter_is_spelled_as_a_user_would_type_it(parameter: Parameter, text: str) -> None:
-    assert spelled(COMMANDS["compare"], parameter) == text
+    assert option_text(COMMANDS["compare"], parameter) == text
 
 
 def test_a_switch_that_is_off_is_spelled_by_its_other_name() -> None:
-    assert spelled(COMMANDS["gate"], Parameter("significant", False)) == "--no-significant"
+    assert option_text(COMMANDS["gate"], Parameter("significant", False)) == "--no-significant"
 
 
 def test_an_option_that_a_configuration_file_sets_is_spelled_as_its_key(folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from karat import compare, evaluate, evaluate_results, evaluate_runs, evaluate_verdicts
 from karat.cli import demo_data as demo
-from karat.report import Provenance, compared, report_content
+from karat.report import Provenance, report_content, subject_of_systems
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 JUDGE = "gpt-4.1-mini"
@@ -53,7 +53,9 @@ def rag_content() -> dict[str, Any]:
         for name, of_system in {"first": records, "second": worse}.items()
     }
     made = Provenance("karat report first.jsonl second.jsonl --match chunk -o report.html", created=CREATED)
-    return report_content(compared(systems, "first"), queries=questions, provenance=made, title="Answers about gold")
+    return report_content(
+        subject_of_systems(systems, "first"), queries=questions, provenance=made, title="Answers about gold"
+    )
 
 
 def labelled_content() -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pytest
 from karat import KaratError, Scores, compare, evaluate, evaluate_results, evaluate_runs
 from karat.cli import demo_data as demo
 from karat.errors.installing import pip_install
-from karat.report import Provenance, compared, report_content
+from karat.report import Provenance, report_content, subject_of_systems
 from karat.report.rendering import render_page
 
 MADE = Provenance("karat report", created="2026-01-01T00:00:00+00:00")
@@ -397,7 +397,9 @@ def test_long_names_of_systems_and_groups_are_shortened_everywhere() -> None:
     long = ["a" * 10_000, "b" * 10_000]
     truth = {f"q{at}": ["d"] for at in range(3)}
     systems = evaluate_runs(truth, {long[0]: truth, long[1]: {query: ["x"] for query in truth}}, "RR")
-    content = content_of(compared(systems, long[0]), by={"group": {query: "g" * 5_000 + query for query in truth}})
+    content = content_of(
+        subject_of_systems(systems, long[0]), by={"group": {query: "g" * 5_000 + query for query in truth}}
+    )
     assert content["systems"] == [f"{letter * 50}…{letter * 25} ({at})" for at, letter in ((1, "a"), (2, "b"))]
     assert content["systems"][0] in content["answer"][0]
     assert content["made"]["options"]["baseline"] == content["systems"][0]

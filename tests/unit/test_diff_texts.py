@@ -157,7 +157,7 @@ def test_a_terminal_shows_as_much_of_long_texts_as_it_has_room_for(width: int) -
     rows = tuple((long_cell(f"q{at}: {'word ' * 30}", 40), long_cell("金" * 90, 40, " (grade 2)"), Cell("0.5"))
                  for at in range(3))  # fmt: skip
     table = Table(("query", "document", "score"), rows, labels=2)
-    fitted = table.fitted(width)
+    fitted = table.fit(width)
     widths = [max(width_of(row[at].text) for row in fitted.rows) for at in range(3)]
     console = Console(width=width, force_terminal=True)
     assert fitted.fits(console)
@@ -168,7 +168,7 @@ def test_a_terminal_shows_as_much_of_long_texts_as_it_has_room_for(width: int) -
 
 def test_a_table_without_long_texts_is_not_changed() -> None:
     table = Table(("query", "score"), ((Cell("q" * 200), Cell("1")),))
-    assert table.fitted(50) is table
+    assert table.fit(50) is table
 
 
 @given(text=st.text(), width=st.integers(2, 60))

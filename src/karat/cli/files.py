@@ -134,12 +134,12 @@ def check_files(
     Every command calls this with the files that its parameters declare. Files that are named elsewhere, such as in a
     configuration file or, by the name of the variable, in the environment, are checked in addition.
     """
-    inputs = [*(path for _, path in _named(context, FileToRead)), *(split_system(path)[0] for path in also_read)]
+    inputs = [*(path for _, path in _named_files(context, FileToRead)), *(split_system(path)[0] for path in also_read)]
     require(inputs.count("-") <= 1, "standard input can be read only once", "Use - for one of the files.")
     read = {_identity(0 if path == "-" else path): path for path in reversed(inputs)}
-    extended = {name for name, _ in _named(context, FileToExtend)}
+    extended = {name for name, _ in _named_files(context, FileToExtend)}
     written: dict[object, str] = {}
-    for name, path in (*_named(context, FileToWrite), *also_written.items()):
+    for name, path in (*_named_files(context, FileToWrite), *also_written.items()):
         require(path != "-", f"{name} takes a file, not standard output", "Write to a file.")
         identity = _identity(path)
         if identity is not None and identity in read:
@@ -155,7 +155,7 @@ def check_files(
             check_writable(path)
 
 
-def _named(context: click.Context, kind: type[FileType]) -> Iterator[tuple[str, str]]:
+def _named_files(context: click.Context, kind: type[FileType]) -> Iterator[tuple[str, str]]:
     """Each file of this kind that a parameter names, with the name of the parameter."""
     for parameter in context.command.params:
         value = context.params.get(parameter.name or "")

@@ -265,13 +265,13 @@ class _Systems:
     def save_report(self, output: Output, test_options: Mapping[str, Any]) -> None:
         """Write the report, in which the baseline comes first."""
         from karat.comparison.gate.gate import for_drops
-        from karat.report import compared
+        from karat.report import subject_of_systems
         from karat.scores.columns import with_lower_is_better
 
         baseline_first = {**self.saved, **dict(reversed(self.scores.items()))}
         systems = with_lower_is_better(baseline_first, test_options["lower_is_better"])
         baseline = next(iter(systems)) if len(systems) > 1 else None
-        subject = compared(systems, baseline, for_drops(_method(test_options)))
+        subject = subject_of_systems(systems, baseline, for_drops(_method(test_options)))
         output.save_report(subject, self.files, also_read=list(self.saved))
 
 

@@ -139,7 +139,7 @@ class Group(WithHelp, click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.names:
-            return self.commands.get(cmd_name) or _imported(cmd_name)
+            return self.commands.get(cmd_name) or _import_command(cmd_name)
         if ctx.resilient_parsing:
             return None
         hint = did_you_mean(cmd_name, self.names) or f"The commands are {', '.join(self.names)}."
@@ -151,7 +151,7 @@ class Group(WithHelp, click.Group):
             formatter.write_dl([(name, " ".join((each.help or "").split())) for name, each in commands.items() if each])
 
 
-def _imported(name: str) -> click.Command:
+def _import_command(name: str) -> click.Command:
     command: click.Command = import_module(f"karat.cli.{name}").command
     return command
 
@@ -163,11 +163,11 @@ def naming_options(context: click.Context) -> Iterator[None]:
         yield
     except KaratError as error:
         if error.spelling is str:
-            error.spelling = partial(spelled, context.command)
+            error.spelling = partial(option_text, context.command)
         raise
 
 
-def spelled(command: click.Command, parameter: Parameter) -> str:
+def option_text(command: click.Command, parameter: Parameter) -> str:
     """A parameter as it is written on the command line; as in Python if the command does not have it."""
     name, prefix = _OPTIONS.get(parameter.name, (parameter.option or parameter.name, ""))
     declared = next((each for each in command.params if each.name == name), None)

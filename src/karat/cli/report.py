@@ -48,7 +48,7 @@ def command(
     from karat.cli.output import Output, check_sort
     from karat.cli.settings import Settings
     from karat.cli.systems import SystemFiles
-    from karat.report import compared, comparison_of
+    from karat.report import subject_of_systems, subject_with_comparison
 
     if file is None:
         raise KaratError("the report needs a file", hint="Add -o report.html.")
@@ -64,7 +64,11 @@ def command(
     systems = files.load()
     settings.check_groups(systems, inputs)
     check_sort(sort, systems)
-    subject = comparison_of(systems, baseline, method, sort) if len(systems) > 1 else compared(systems, method=method)
+    subject = (
+        subject_with_comparison(systems, baseline, method, sort)
+        if len(systems) > 1
+        else subject_of_systems(systems, method=method)
+    )
     output.save_report(subject, files)
 
 

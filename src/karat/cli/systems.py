@@ -202,8 +202,9 @@ class SystemFiles:
         require(saved or not lower, "--lower-is-better applies to saved scores", hint)
         saved = with_lower_is_better(saved, lower)
         names, findings = with_static_model(self.settings.names({name for each in saved.values() for name in each}))
-        scores = {each.name: _only(saved[each.name], names, each.path) for each in self.systems if each.name in saved}
-        new = {system.name: system.path for system in self.systems if system.saved is None}
+        paths = {system.name: system.path for system in self.systems}
+        scores = {name: _select_measures(each, names, paths[name]) for name, each in saved.items()}
+        new = {name: path for name, path in paths.items() if name not in saved}
         if self.without_truth:
             scores = with_findings({**scores, **self._evaluated_results(new, names)}, findings)
         else:
@@ -303,7 +304,7 @@ def _read_saved(path: str, file: InputFile) -> Mapping[str, Scores]:
     return {name: systems[name]}
 
 
-def _only(scores: Scores, names: Sequence[str], path: str) -> Scores:
+def _select_measures(scores: Scores, names: Sequence[str], path: str) -> Scores:
     """Saved scores, reduced to these measures if any are named."""
     try:
         return scores.only(names) if names else scores

@@ -105,7 +105,7 @@ def print_table(table: Table) -> None:
         print_text(table_with_encoding(table, sys.stdout.encoding).text())
         return
     if sys.stdout.isatty():
-        table = table.fitted(console.width)
+        table = table.fit(console.width)
     has_narrower = table.narrower is not None
     if table.narrower is not None and not table.fits(console):
         table = table.narrower

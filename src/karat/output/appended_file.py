@@ -25,7 +25,7 @@ class AppendedFile:
         with errors_about(path):
             self._target = target_of(path)
             self._is_new = not self._target.exists()
-            self._handle = _opened(self._target, path, create)
+            self._handle = _open_and_lock(self._target, path, create)
             self.size = os.fstat(self._handle).st_size
         self._failure: KaratError | None = None
 
@@ -77,7 +77,7 @@ class AppendedFile:
         raise self._failure from None
 
 
-def _opened(target: Path, path: str, create: bool) -> int:
+def _open_and_lock(target: Path, path: str, create: bool) -> int:
     """The handle of a regular file that this process has locked."""
     while True:
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):

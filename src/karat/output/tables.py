@@ -136,7 +136,7 @@ class Table:
         natural = Measurement.get(console, console.options.update(width=_UNFOLDED), self._grid())
         return natural.maximum <= console.width
 
-    def fitted(self, width: int) -> Table:
+    def fit(self, width: int) -> Table:
         """The table with its long texts cut so that it is as wide as the terminal; if it is stacked, its labels are."""
         long = [at for at in range(len(self.header)) if any(row[at].whole for row in self.rows)]
         if not long:

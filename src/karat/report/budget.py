@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.data.verdicts import SETS
 from karat.errors import plural
-from karat.report.rankings import Documents, Lists, clipped
+from karat.report.rankings import Documents, Lists, clip
 from karat.report.subject import LONG_NAME, ReportSubject, shortened_name
 
 # Bytes of all texts: for a report of few queries, for each query, and at most.
@@ -165,7 +165,7 @@ class Budget:
             if row[place] is not None:
                 row[place] = _shortened(row[place], _SHORT)
             if spans[place]:
-                spans[place] = [[at, *(clipped(each, _SHORT) for each in of_texts)] for at, *of_texts in spans[place]]
+                spans[place] = [[at, *(clip(each, _SHORT) for each in of_texts)] for at, *of_texts in spans[place]]
         texts = [*(golds[place] or ()), *(row[place] or "" for row in predicted)]
         return sum(map(_size, texts))
 

@@ -121,10 +121,10 @@ class Lists:
             for shown, golds in zip(row, self.golds, strict=True):
                 for hit in () if shown is None else shown["hits"]:
                     if hit[3] is not None and golds is not None and golds.documents[hit[1]] in documents:
-                        hit[3] = next(iter(clipped([hit[3]], length)), None)
+                        hit[3] = next(iter(clip([hit[3]], length)), None)
 
 
-def clipped(spans: Sequence[Sequence[int]], length: int) -> list[list[int]]:
+def clip(spans: Sequence[Sequence[int]], length: int) -> list[list[int]]:
     """The parts of spans within the first characters."""
     return [[start, min(stop, length)] for start, stop in spans if start < length]
 

@@ -140,22 +140,26 @@ def subject_of(reported: Reported, level: float | None = None) -> ReportSubject:
         return ReportSubject(reported.systems, reported, level=reported.method.level)
     if isinstance(reported, Scores):
         reported = {reported.name: reported}
-    return compared(reported, method=Method() if level is None else Method(level=level))
+    return subject_of_systems(reported, method=Method() if level is None else Method(level=level))
 
 
-def compared(systems: Mapping[str, Scores], baseline: str | None = None, method: Method = Method()) -> ReportSubject:  # noqa: B008  # frozen
+def subject_of_systems(
+    systems: Mapping[str, Scores],
+    baseline: str | None = None,
+    method: Method = Method(),  # noqa: B008  # frozen
+) -> ReportSubject:
     """Several systems with their comparison, or with the reason why they cannot be compared."""
     for name, scores in systems.items():
         check_finite(name or _UNNAMED, scores)
     if len(systems) < 2:
         return ReportSubject({name or _UNNAMED: scores for name, scores in systems.items()}, level=method.level)
     try:
-        return replace(comparison_of(systems, baseline, method), systems=dict(systems))
+        return replace(subject_with_comparison(systems, baseline, method), systems=dict(systems))
     except KaratError as error:
         return ReportSubject(dict(systems), obstacle=str(error), level=method.level)
 
 
-def comparison_of(
+def subject_with_comparison(
     systems: Mapping[str, Scores], baseline: str | None, method: Method, sort: str | None = None
 ) -> ReportSubject:
     """Several systems with their comparison: of many systems, with the first one unless another baseline is given.

@@ -136,7 +136,7 @@ def charts_for_page(
     if bounded:
         drawn["bounds"] = charts.bounds(rows.joined(bounded), {})
     if slices:
-        best = rows.emphasized(systems)
+        best = rows.emphasized_systems(systems)
         shown_systems = {name: scores for name, scores in systems.items() if name in best}
         parts = [rows.slice_rows(shown_systems, title, level=level, by=by) for title, by in slices.items()]
         drawn["slices"] = charts.slices(rows.joined(parts), level, len(systems) - len(best), {})
@@ -215,7 +215,7 @@ def _known_bounds(systems: Mapping[str, Scores], measure: str) -> Columns | None
 
 def _slices(subject: Subject) -> Chart:
     measure = subject.measure_name
-    best = rows.emphasized(subject.systems)
+    best = rows.emphasized_systems(subject.systems)
     systems = {name: scores.only([measure]) for name, scores in subject.systems.items() if name in best}
     columns = rows.slice_rows(systems, "", level=subject.level, **subject.grouping)
     return charts.slices(columns, subject.level, len(subject.systems) - len(best), {"measure": measure})
@@ -239,7 +239,7 @@ def _group_differences(slices: ComparisonSlices, measure: str, pairs: Sequence[t
 def _group_means(slices: ComparisonSlices, measure: str) -> Chart:
     """The mean of each system in each group; of many systems, the best."""
     whole = slices.whole
-    best = rows.emphasized(whole.systems)
+    best = rows.emphasized_systems(whole.systems)
     named = labels(whole.systems)
     lines = []
     for group, compared in slices.groups.items():

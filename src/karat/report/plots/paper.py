@@ -20,7 +20,7 @@ from karat.report.plots.style import (
     PADDING,
     TEXT,
     TITLE_PADDING,
-    fitted,
+    fit_to_width,
     label,
     labels,
     paper_config,
@@ -79,7 +79,7 @@ def paper_spec(chart: Chart) -> Spec:
     config = paper_config(room.ticks, room.title, room.heading)
     if room.is_scientific:
         config["numberFormat"] = "~g"
-    top = {"config": config, "description": _filled(chart.about, names)}
+    top = {"config": config, "description": _fill_in(chart.about, names)}
     views = [{**_panel(chart, panel, records, room), **_heading(chart, panel, room)} for panel in panels]
     if len(views) == 1:
         fit = {"width": round(COLUMN), "autosize": {"type": "fit-x", "contains": "padding"}}
@@ -167,7 +167,7 @@ def _panel(chart: Chart, panel: str, records: Sequence[Record], room: _Room) -> 
         for channel, definition in encoding.items():
             if channel == "y" and definition.get("type") == "nominal":
                 texts = [record[definition["field"]] for record in records]
-                encoding["y"] = {**definition, "axis": {**definition["axis"], **_limited(texts, room.labels)}}
+                encoding["y"] = {**definition, "axis": {**definition["axis"], **_label_limit(texts, room.labels)}}
             elif channel != "tooltip" and "domain" in definition.get("scale", {}) and definition.get("legend"):
                 legend = _legend(definition["legend"], definition["scale"]["domain"], _INNER - room.left)
                 encoding[channel] = {**definition, "legend": legend}
@@ -179,7 +179,7 @@ def _legend(legend: Spec, names: Sequence[str], width: int) -> Spec:
     """A legend that is not wider than that: with fewer columns, or shorter names in a single one."""
     longest = max(map(text_width, names), default=0)
     columns = max(1, min(legend["columns"], int(width / (longest + _SYMBOL))))
-    return {**legend, "columns": columns, **_limited(names, width // columns - _SYMBOL)}
+    return {**legend, "columns": columns, **_label_limit(names, width // columns - _SYMBOL)}
 
 
 def _title(template: str, names: Mapping[str, str], width: int) -> str:
@@ -187,16 +187,16 @@ def _title(template: str, names: Mapping[str, str], width: int) -> str:
     placeholders = [name for name in _PLACEHOLDER.findall(template) if name in names]
     room = int(width - text_width(_PLACEHOLDER.sub("", template)))
     widths = shared_widths([math.ceil(text_width(names[name])) for name in placeholders], room)
-    short = {name: fitted(names[name], limit) for name, limit in zip(placeholders, widths, strict=True)}
-    return _filled(template, short)
+    short = {name: fit_to_width(names[name], limit) for name, limit in zip(placeholders, widths, strict=True)}
+    return _fill_in(template, short)
 
 
-def _limited(names: Iterable[str], limit: int) -> Spec:
+def _label_limit(names: Iterable[str], limit: int) -> Spec:
     """Properties of an axis or a legend whose labels are the beginnings and ends of long names; tooltips are whole."""
     different = dict.fromkeys(names)
-    short = labels(different, partial(fitted, width=limit))
+    short = labels(different, partial(fit_to_width, width=limit))
     if any(text_width(text) > limit for text in short.values()):  # numbered, because they would be the same
-        short = labels(different, partial(fitted, width=limit - text_width(" (99)")))
+        short = labels(different, partial(fit_to_width, width=limit - text_width(" (99)")))
     changed = {name: text for name, text in short.items() if name != text}
     if not changed:
         return {"labelLimit": limit}
@@ -260,7 +260,7 @@ def _with_domains(layers: Sequence[Spec], domains: Mapping[str, list[float]]) ->
     return changed
 
 
-def _filled(template: str, names: Mapping[str, str]) -> str:
+def _fill_in(template: str, names: Mapping[str, str]) -> str:
     """A text in which names replace `{a}`, `{b}` and `{measure}`."""
     return _PLACEHOLDER.sub(lambda match: names.get(match[1], match[0]), template)
 

@@ -130,7 +130,7 @@ def joined(parts: Sequence[Columns]) -> Columns:
     return {name: [value for part in parts for value in part[name]] for name in parts[0]}
 
 
-def emphasized(systems: Systems) -> set[str]:
+def emphasized_systems(systems: Systems) -> set[str]:
     """The systems that have a colour of their own: all, or the best on the first measure if there are too many."""
     if len(systems) <= MAX_SYSTEMS:
         return set(systems)
@@ -160,7 +160,7 @@ def _deepest(scores: Scores) -> int:
 
 def _with_emphasis(systems: Systems, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Columns:
     named = labels(systems)
-    chosen = {named[name] for name in emphasized(systems)}
+    chosen = {named[name] for name in emphasized_systems(systems)}
     columns = columns_of(names, rows)
     return {**columns, "emphasized": [name in chosen for name in columns["system"]]}
 

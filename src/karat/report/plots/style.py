@@ -101,7 +101,7 @@ def labels(names: Iterable[str], shorten: Callable[[str], str] = label) -> dict[
     return chosen
 
 
-def fitted(text: str, width: float) -> str:
+def fit_to_width(text: str, width: float) -> str:
     """A name that is about as wide as that, in pixels: its beginning and its end, which often tell names apart."""
     text = printable(text)
     shorter = (label(text, longest) for longest in range(min(len(text), _LONGEST), 3, -1))
