@@ -1,5 +1,5 @@
 # make demo        evaluate three systems and the answers of two RAG systems on the demo data, and write a report: karat-demo.html
-# make test        run every test, including comparisons with other libraries
+# make test        run the tests of the library and the command line, with comparisons with other libraries
 # make test-judges stop, starve and lie to judges that run as processes, with a server on this machine
 # make test-report run the tests of the report in a real browser (Debian's chromium) if there is one
 # make test-sas    run the tests that need torch and sentence-transformers, in a separate environment

@@ -163,13 +163,18 @@ def test_the_lists_name_every_folder_and_nothing_that_is_not_imported() -> None:
     assert listed == used
 
 
-def test_the_architecture_page_shows_these_lists_and_names_files_that_exist() -> None:
+def test_the_architecture_page_shows_these_lists() -> None:
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
     table = re.findall(r"^\| `([\w.]+)` \|[^|]*\|([^|]*)\|$", page, re.MULTILINE)
     shown = {name: set(allowed.split()) for name, allowed in table}
     assert shown == {name: set(allowed.split()) for name, allowed in MAY_IMPORT.items() if "__" not in name}
-    for name in re.findall(r"`(\w+/[\w/]+\.\w+)`", page):
-        assert any((folder / name).exists() for folder in (SOURCE, SOURCE.parents[1])), name
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_a_page_for_contributors_names_files_that_exist(page: str) -> None:
+    root = SOURCE.parents[1]
+    for name in re.findall(r"`(\w+/[\w/]+\.\w+)`", (root / page).read_text("utf-8")):
+        assert any((folder / name).exists() for folder in (SOURCE, root)), name
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("__init__.py")), ids=lambda path: str(path.relative_to(SOURCE)))

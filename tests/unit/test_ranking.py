@@ -17,7 +17,7 @@ import karat
 from karat import KaratError
 from karat.matching.matchers import Same
 from karat.options import Ties
-from karat.ranking import RankingRules, judge
+from karat.ranking import RankingRules, rank_judged
 from karat.ranking.ties import _DOCUMENTS_AT_ONCE, _FEW_STEPS
 from karat.reading.pairs.any_source import read_run, read_truth
 from tests.block_size import block_size
@@ -65,7 +65,9 @@ def found_ranks(truth: Data, run: Data, ties: Ties, form: str, path: Path, ignor
         source = path
     known = read_truth(truth)
     with block_size(16 if form == "file in pieces" else 1 << 23):
-        judged, _ = judge(known, read_run(source, known), RankingRules(ties, "error", ignore_identical_ids), Same())
+        judged, _ = rank_judged(
+            known, read_run(source, known), RankingRules(ties, "error", ignore_identical_ids), Same()
+        )
     ranks: Ranks = {query: {} for query in truth}
     for query, rank, gold in zip(judged.hit_query, judged.hit_rank, judged.hit_gold, strict=True):
         ranks[known.queries[query]][known.docs[gold]] = int(rank)

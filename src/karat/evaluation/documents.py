@@ -16,7 +16,7 @@ from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments, read_labelled_judgments
 from karat.matching.matchers import FunctionMatcher, Matcher, Same
 from karat.options import Missing
-from karat.ranking import Observations, RankingRules, judge, judge_document_lists, judge_pool
+from karat.ranking import Observations, RankingRules, rank_document_lists, rank_judged, rank_pool
 from karat.reading.bytes.input_file import Progress
 from karat.reading.pairs.any_source import Truth, read_run
 from karat.reading.pairs.digests import LazyDigests, span_digests, truth_digests
@@ -125,9 +125,9 @@ class JudgedDocuments:
         digests = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
 
         rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
-        before, observations = judge(judgments, source, rules, matcher)
+        before, observations = rank_judged(judgments, source, rules, matcher)
         graded = _with_scores_as_grades(before, judgments, measures)
-        pool = judge_pool(judgments, source.without_progress(), rules, matcher) if need_pool(measures) else None
+        pool = rank_pool(judgments, source.without_progress(), rules, matcher) if need_pool(measures) else None
         evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher, files)
 
         judged, labels, answered = before, judgments.labels, None
@@ -285,7 +285,7 @@ class JudgedLists:
 
 def match_documents(truth: DocumentLists, run: DocumentLists, match: Matcher, names: tuple[str, str]) -> JudgedLists:
     """Find the gold documents of each question among its retrieved ones; errors call the two inputs by `names`."""
-    judged, observations, scores = judge_document_lists(truth, run, match, names)
+    judged, observations, scores = rank_document_lists(truth, run, match, names)
     return JudgedLists(judged, scores, observations)
 
 

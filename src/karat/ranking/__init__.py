@@ -1,13 +1,13 @@
 """Order, ties and duplicates: from ground truth and a run to Judged."""
 
-from karat.ranking.kernel import (
+from karat.ranking.ranker import (
     BatchRanker,
     Observations,
     RankedBatch,
     RankingRules,
-    judge,
-    judge_document_lists,
-    judge_pool,
+    rank_document_lists,
+    rank_judged,
+    rank_pool,
     without_identical_ids,
 )
 
@@ -16,8 +16,8 @@ __all__ = [
     "Observations",
     "RankedBatch",
     "RankingRules",
-    "judge",
-    "judge_document_lists",
-    "judge_pool",
+    "rank_document_lists",
+    "rank_judged",
+    "rank_pool",
     "without_identical_ids",
 ]

@@ -1,4 +1,4 @@
-"""Order, ties and duplicates: from ground truth and a run to Judged."""
+"""The ranks of judged documents in a run, batch by batch, and what was observed about the run."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RankedBatch:
     without_key: dict[str, int] = field(default_factory=dict)
 
 
-def judge(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[Judged, Observations]:
+def rank_judged(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[Judged, Observations]:
     """Rank the judged documents of a run."""
     joiner = Joiner(truth, match)
     ranker = BatchRanker(truth, rules, joiner)
@@ -86,7 +86,7 @@ def judge(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> tuple[
     return judged, observations
 
 
-def judge_pool(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> Pool:
+def rank_pool(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> Pool:
     """Rank the retrieved documents that any query judges: the judged documents of a query are then all of these."""
     hint: Message = ["Leave ", Parameter("match"), " out, or use Unjudged@k."]
     what: Message = ["Hole cannot be computed with ", Parameter("match", str(match))]
@@ -99,11 +99,11 @@ def judge_pool(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> P
         for query, docs in zip(batch.queries, lists, strict=True):
             if query in retrieved:
                 retrieved[query] |= dict.fromkeys(everywhere.intersection(docs), 0.0)
-    judged, _ = judge(truth_from_mapping(retrieved, Key(), "the ground truth"), run, rules, match)
+    judged, _ = rank_judged(truth_from_mapping(retrieved, Key(), "the ground truth"), run, rules, match)
     return Pool(**{field.name: getattr(judged, field.name) for field in fields(judged)})
 
 
-def judge_document_lists(
+def rank_document_lists(
     gold_lists: DocumentLists, lists: DocumentLists, match: Matcher, names: tuple[str, str]
 ) -> tuple[Judged, Observations, Floats | KaratError | None]:
     """Rank the gold documents of each query in its list; `names` are the names of the two inputs in errors.
@@ -113,7 +113,9 @@ def judge_document_lists(
     """
     if not isinstance(match, Same):
         truth = truth_from_lists(gold_lists, match.gold_key, names[0])
-        return *judge(truth, run_from_lists(lists, truth, match.key, names[1]), RankingRules(), match), truth.scores
+        return *rank_judged(
+            truth, run_from_lists(lists, truth, match.key, names[1]), RankingRules(), match
+        ), truth.scores
     joined = join_lists(gold_lists, lists, match, names)
     judged = Judged.from_hits(
         queries=tuple(map(str, range(len(lists)))),
