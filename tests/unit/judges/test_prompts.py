@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.errors import KaratError
-from karat.grounding.judges.prompts import NAMES, Prompt, load_prompts, text_version
+from karat.grounding.judges.prompts import NAMES, load_prompts, user_prompt
 from karat.grounding.judges.replies import decode_reply
 
 # A changed text needs a new version, because replies that were given to the old one are kept under its name.
@@ -27,7 +27,7 @@ DIGESTS = {
 
 
 def test_a_changed_prompt_has_a_new_version() -> None:
-    assert {prompt.id: text_version(prompt.text) for prompt in load_prompts().values()} == DIGESTS
+    assert {prompt.id: user_prompt(prompt.name, prompt.text).version for prompt in load_prompts().values()} == DIGESTS
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,7 +43,7 @@ def test_a_prompt_shows_a_message_and_a_reply_and_calls_texts_data(name: str) ->
 def test_a_prompt_of_the_users_own_replaces_one_and_is_named_after_its_text(tmp_path: Path) -> None:
     (tmp_path / "support.txt").write_text("version 1\n\nIs it stated?\n", "utf-8")
     prompts = load_prompts(tmp_path)
-    assert prompts["support"] == Prompt("support", text_version("Is it stated?"), "Is it stated?")
+    assert prompts["support"] == user_prompt("support", "Is it stated?")
     assert prompts["claims"] == load_prompts()["claims"]
 
 

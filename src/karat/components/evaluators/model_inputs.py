@@ -11,9 +11,9 @@ from karat.components.component import unknown_input
 from karat.components.serialization import component_to_dict
 from karat.components.types import type_text
 from karat.errors import KaratError, Parameter, Place, require, shown
-from karat.grounding.judges.prompts import Prompt, message_json, object_schema
+from karat.grounding.judges.prompts import Prompt, message_json, object_schema, user_prompt
 from karat.grounding.judges.requests import Record
-from karat.grounding.verdict_file.records import Item, ItemType, joint_digest, text_digest
+from karat.grounding.verdict_file.records import Item, ItemType, joint_digest
 from karat.reading.pairs.list_checks import check_same_length
 
 ChatGenerator = Callable[[list[dict[str, str]]], str] | Any
@@ -131,10 +131,7 @@ def written_as_json(what: str, place: Place | None = None) -> Iterator[None]:
 
 
 def prompt_of(name: str, instructions: str, outputs: Sequence[str], examples: Sequence[Mapping[str, Any]]) -> Prompt:
-    """The prompt of an evaluator: the instructions, the form of the reply, and the examples, as Haystack words them.
-
-    Its version is a digest of the text.
-    """
+    """The prompt of an evaluator: the instructions, the form of the reply, and the examples, as Haystack words them."""
     keys = "Generate the response in JSON format with the following keys:\n" + message_json(list(outputs))
     parts = [f"Instructions:\n{instructions}", keys]
     if examples:
@@ -142,8 +139,7 @@ def prompt_of(name: str, instructions: str, outputs: Sequence[str], examples: Se
         parts.append("Examples:")
         for example in examples:
             parts[-1] += f"\nInputs:\n{message_json(example['inputs'])}\nOutputs:\n{message_json(example['outputs'])}"
-    text = "\n\n".join([*parts, _DATA])
-    return Prompt(name, text_digest(text)[:8], text)
+    return user_prompt(name, "\n\n".join([*parts, _DATA]))
 
 
 def schema_by_examples(outputs: Sequence[str], examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

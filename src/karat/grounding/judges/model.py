@@ -15,7 +15,7 @@ from karat.grounding.judges.requests import (
     ModelSettings,
     with_schema,
 )
-from karat.grounding.judges.server_responses import exception_failure, token_count
+from karat.grounding.judges.server_responses import exception_failure, token_counts
 
 MODEL_HINT = (
     "Pass the name of a model, a Haystack chat generator, or a function that takes messages and returns a text."
@@ -44,7 +44,7 @@ def language_model(
 
         return OpenAIModel(name, base_url=base_url, api_key_env=api_key_env, timeout=timeout)
     if hasattr(model, "run"):
-        return _FunctionModel(name, _GeneratorCall(model))
+        return _FunctionModel(name, _generator_function(model))
     return _FunctionModel(name, cast("Callable[[list[Message]], object]", model))
 
 
@@ -112,15 +112,12 @@ class _FunctionModel:
         raise failure  # here, where the exception above is not part of it: its message may contain a key
 
 
-class _GeneratorCall:
+def _generator_function(generator: Any) -> Callable[[list[Message]], ModelReply]:
     """A Haystack chat generator as a function of messages."""
+    if hasattr(generator, "warm_up"):
+        generator.warm_up()
 
-    def __init__(self, generator: Any) -> None:
-        self._generator = generator
-        if hasattr(generator, "warm_up"):
-            generator.warm_up()
-
-    def __call__(self, messages: list[Message]) -> ModelReply:
+    def call(messages: list[Message]) -> ModelReply:
         from haystack.dataclasses import ChatMessage
 
         make = {
@@ -129,12 +126,12 @@ class _GeneratorCall:
             "assistant": ChatMessage.from_assistant,
         }
         made = [make[message["role"]](message["content"]) for message in messages]
-        replies = self._generator.run(messages=made).get("replies")
+        replies = generator.run(messages=made).get("replies")
         if not replies:
             raise CallError("the chat generator returned no replies", again=True)
-        usage = replies[0].meta.get("usage") or {}
-        tokens_in, tokens_out = (token_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
-        return ModelReply(replies[0].text or "", tokens_in, tokens_out)
+        return ModelReply(replies[0].text or "", *token_counts(replies[0].meta.get("usage")))
+
+    return call
 
 
 def _function_name(function: object) -> str:

@@ -128,10 +128,10 @@ class OpenAIModel:
         with self._lock:
             if self._protocol != protocol:
                 return True  # another request has found out something in the meantime
-            found = _without(refused, protocol)
-            if found is None:
+            reduced = _without(refused, protocol)
+            if reduced is None:
                 return False
-            self._protocol, note = found
+            self._protocol, note = reduced
             self.notes.append(note)
             return True
 

@@ -133,15 +133,15 @@ class JudgeOptions:
 
     def _check_prices(self) -> None:
         """Both prices are needed or none, and a limit of cost needs them."""
-        prices = {name: self._value(name) for name in ("price_in", "price_out")}
-        given = [name for name, price in prices.items() if price is not None]
-        if len(given) == 1:
-            raise KaratError([Parameter(given[0], prices[given[0]]), " needs the other price, too"], hint=_PRICES)
-        for name in given:
-            price = as_number(prices[name])
-            is_valid = price is not None and 0 <= price < math.inf
-            self._set(name, price if is_valid else None, "a number of 0 or more", _PRICES)
-        if self.max_cost is not None and not given:
+        prices = {name: value for name in ("price_in", "price_out") if (value := self._value(name)) is not None}
+        if len(prices) == 1:
+            [price] = prices.items()
+            raise KaratError([Parameter(*price), " needs the other price, too"], hint=_PRICES)
+        for name, value in prices.items():
+            number = as_number(value)
+            is_valid = number is not None and 0 <= number < math.inf
+            self._set(name, number if is_valid else None, "a number of 0 or more", _PRICES)
+        if self.max_cost is not None and not prices:
             raise KaratError([Parameter("max_cost", self.max_cost), " needs prices"], hint=_PRICES)
 
     def _value(self, name: str) -> Any:
@@ -156,24 +156,24 @@ class JudgeOptions:
 
 
 def _declared() -> dict[str, Option]:
-    found = {}
+    options = {}
     for name, hint in get_type_hints(JudgeOptions, include_extras=True).items():
         [about] = hint.__metadata__
-        found[name] = Option(getattr(JudgeOptions, name), about.text, metavar=about.metavar)
-    return found
+        options[name] = Option(getattr(JudgeOptions, name), about.text, metavar=about.metavar)
+    return options
 
 
 JUDGE_OPTIONS: Mapping[str, Option] = _declared()
 """the options by name, with their defaults and help"""
 
 
-def judge_options(given: Mapping[str, Any]) -> JudgeOptions:
+def judge_options(options: Mapping[str, Any]) -> JudgeOptions:
     """The options of a judge with their defaults filled in; an unknown one is an error."""
-    for name in given:
+    for name in options:
         if name not in JUDGE_OPTIONS:
             near = did_you_mean(name, JUDGE_OPTIONS)
             raise TypeError(f"unknown option {name!r}. {near} The options are {', '.join(JUDGE_OPTIONS)}.")
-    return JudgeOptions(**given)
+    return JudgeOptions(**options)
 
 
 def _whole_number(least: int, most: float) -> str:

@@ -6,7 +6,6 @@ that a question, a passage or an answer says can be taken for anything but the c
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -15,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from karat.errors import KaratError, Place, did_you_mean
+from karat.errors import KaratError, Place, did_you_mean, require
 from karat.grounding.judges.requests import Message
+from karat.grounding.verdict_file.records import text_digest
 
 NAMES = ("support", "claims", "nuggets", "relevance", "correctness", "abstention", "rubric")
 _FOLDER = Path(__file__).parent / "prompts"
@@ -51,17 +51,12 @@ def load_prompts(folder: str | os.PathLike[str] | None = None) -> dict[str, Prom
     prompts = {name: _built_in(name) for name in NAMES}
     if folder is None:
         return prompts
-    if not os.path.isdir(folder):
-        raise KaratError("this is not a folder with prompts", place=Place(os.fspath(folder)))
+    place = Place(os.fspath(folder))
+    require(os.path.isdir(folder), "this is not a folder with prompts", place=place)
     paths = sorted(Path(folder).glob("*.txt"))
-    if not paths:
-        files = ", ".join(f"{name}.txt" for name in NAMES)
-        raise KaratError(
-            "the folder has no prompts", place=Place(os.fspath(folder)), hint=f"A prompt is one of {files}."
-        )
-    for path in paths:
-        prompts[path.stem] = _own(path)
-    return prompts
+    files = ", ".join(f"{name}.txt" for name in NAMES)
+    require(paths, "the folder has no prompts", f"A prompt is one of {files}.", place=place)
+    return prompts | {path.stem: _read_prompt(path) for path in paths}
 
 
 def message_json(data: Any) -> str:
@@ -71,7 +66,7 @@ def message_json(data: Any) -> str:
     {"text": "\"} Löte \ud800"}
     """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False)
-    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,37 +78,33 @@ def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _built_in(name: str) -> Prompt:
-    version, text = _parted((_FOLDER / f"{name}.txt").read_text("utf-8"))
-    return Prompt(name, version, text)
+    return Prompt(name, *_version_and_text((_FOLDER / f"{name}.txt").read_text("utf-8")))
 
 
-def _parted(content: str) -> tuple[str, str]:
+def _version_and_text(content: str) -> tuple[str, str]:
     """The version and the text of a prompt; the version is empty if the file does not begin with it."""
     content = content.removeprefix("\ufeff").replace("\r\n", "\n")
-    found = _VERSION.match(content)
-    return (found[1], content[found.end() :].strip()) if found else ("", content.strip())
+    version = _VERSION.match(content)
+    return (version[1], content[version.end() :].strip()) if version else ("", content.strip())
 
 
-def _own(path: Path) -> Prompt:
+def _read_prompt(path: Path) -> Prompt:
     """A prompt of the user's own."""
+    place = Place(os.fspath(path))
     if path.stem not in NAMES:
         hint = f"{did_you_mean(path.stem, NAMES)} The prompts are {', '.join(NAMES)}.".strip()
         raise KaratError(f"{path.name} is not the name of a prompt", place=Place(os.fspath(path.parent)), hint=hint)
     try:
-        _, text = _parted(path.read_text("utf-8"))
+        _, text = _version_and_text(path.read_text("utf-8"))
     except UnicodeDecodeError:
-        raise KaratError(
-            "the prompt is not UTF-8", place=Place(os.fspath(path)), hint="Save the file as UTF-8."
-        ) from None
+        raise KaratError("the prompt is not UTF-8", place=place, hint="Save the file as UTF-8.") from None
     except OSError as error:
-        what = f"the prompt cannot be read: {error.strerror}"
-        raise KaratError(what, place=Place(os.fspath(path))) from None
-    if not text:
-        raise KaratError("the prompt is empty", place=Place(os.fspath(path)))
+        raise KaratError(f"the prompt cannot be read: {error.strerror}", place=place) from None
+    require(text, "the prompt is empty", place=place)
     built_in = _built_in(path.stem)
-    return built_in if text == built_in.text else Prompt(path.stem, text_version(text), text)
+    return built_in if text == built_in.text else user_prompt(path.stem, text)
 
 
-def text_version(text: str) -> str:
-    """The version of a prompt of the user's own: the beginning of a digest of its text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+def user_prompt(name: str, text: str) -> Prompt:
+    """A prompt that is not karat's: its version is the beginning of a digest of its text."""
+    return Prompt(name, text_digest(text)[:8], text)

@@ -110,8 +110,8 @@ class QuestionItems:
     def ids(self, response: Response | None = None) -> set[str]:
         """The ids that new items of a response cannot have; without a response, new items for all systems."""
         ids = {*IMPLIED}
-        for each in self.responses if response is None else [response]:
-            ids |= {item.id for item in (*self._known(each), *self._of_results[each.system])}
+        for one in self.responses if response is None else [response]:
+            ids |= {item.id for item in (*self._known(one), *self._of_results[one.system])}
         return ids
 
     def _known(self, response: Response) -> Iterator[Item]:

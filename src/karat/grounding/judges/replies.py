@@ -90,9 +90,9 @@ def _value_in(text: str) -> Any:
             at = opening.end()
             brackets += 1
         else:
-            found = objects if isinstance(value, dict) else lists
-            if len(found) < 2 and value not in found:
-                found.append(value)
+            values = objects if isinstance(value, dict) else lists
+            if len(values) < 2 and value not in values:
+                values.append(value)
     values = objects or lists
     if not values:
         raise UnreadableReplyError("The reply is not JSON.")
@@ -118,14 +118,14 @@ def _decoded_at(text: str, start: int) -> tuple[Any, str, int]:
 
 def _repaired(text: str) -> str:
     """The text without commas before closing brackets, and with what Python prints as JSON writes it."""
-    return _NOT_JSON.sub(lambda found: _AS_JSON.get(found[0]) or _double_quoted(found[0]), text)
+    return _NOT_JSON.sub(lambda match: _AS_JSON.get(match[0]) or _double_quoted(match[0]), text)
 
 
 def _double_quoted(text: str) -> str:
     """A string in single quotation marks as one in double ones; anything else as it is."""
     if not text.startswith("'"):
         return text
-    inner = re.sub(r"""(\\['\\])|(")""", lambda found: '\\"' if found[2] else found[1].replace("\\'", "'"), text[1:-1])
+    inner = re.sub(r"""(\\['\\])|(")""", lambda match: '\\"' if match[2] else match[1].replace("\\'", "'"), text[1:-1])
     return f'"{inner}"'
 
 
@@ -140,20 +140,16 @@ def _whole_number(digits: str) -> float:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found and found[key] != value:
+        if key in fields and fields[key] != value:
             raise UnreadableReplyError(f"The key {shown(key)} appears twice in one object.")
-        found[key] = value
-    return found
+        fields[key] = value
+    return fields
 
 
 # Line breaks in strings, which are not allowed in JSON, are what models write and cannot be misunderstood.
-_DECODER = json.JSONDecoder(
-    strict=False,
-    parse_int=_whole_number,
-    object_pairs_hook=_object,
-)
+_DECODER = json.JSONDecoder(strict=False, parse_int=_whole_number, object_pairs_hook=_object)
 _NOT_DECODED = (json.JSONDecodeError, RecursionError)
 
 
@@ -170,10 +166,10 @@ def list_in(reply: Any, field: str) -> list[Any]:
     """The list in a field of a reply, which is empty if the field is null; a reply that is a list is taken for it."""
     if isinstance(reply, list) and not (len(reply) == 1 and isinstance(reply[0], dict) and field in reply[0]):
         return reply
-    found = object_in(reply)
-    if field not in found:
+    fields = object_in(reply)
+    if field not in fields:
         raise UnreadableReplyError(f"The field {field} is missing.")
-    value = found[field]
+    value = fields[field]
     if value is None:
         return []
     if not isinstance(value, list):
@@ -207,13 +203,13 @@ def label_in(value: object, labels: Collection[str]) -> str | None:
 
 def read_label(reply: Any, labels: Collection[str]) -> LabelReply:
     """The label of a reply about one item: `{"why": ..., "label": ...}`."""
-    found = object_in(reply)
-    if "label" not in found:
+    fields = object_in(reply)
+    if "label" not in fields:
         raise UnreadableReplyError("The field label is missing.")
-    label = label_in(found["label"], labels)
+    label = label_in(fields["label"], labels)
     if label is None:
-        raise UnreadableReplyError(f"The label {shown(found['label'])} is not one of {', '.join(labels)}.")
-    return LabelReply(label, _why(found))
+        raise UnreadableReplyError(f"The label {shown(fields['label'])} is not one of {', '.join(labels)}.")
+    return LabelReply(label, _why(fields))
 
 
 def read_labels(reply: Any, labels: Sequence[Collection[str]]) -> tuple[dict[int, LabelReply], str | None]:
@@ -226,7 +222,7 @@ def read_labels(reply: Any, labels: Sequence[Collection[str]]) -> tuple[dict[int
     rows = [row if isinstance(row, dict) else {"label": row} for row in rows]
     if len(rows) == len(labels) and not any("item" in row for row in rows):
         rows = [{**row, "item": number} for number, row in enumerate(rows, 1)]
-    found: dict[int, LabelReply] = {}
+    replies: dict[int, LabelReply] = {}
     problems: dict[str, None] = {}
     wrong = set()
     for row in rows:
@@ -238,20 +234,18 @@ def read_labels(reply: Any, labels: Sequence[Collection[str]]) -> tuple[dict[int
         allowed = labels[number - 1]
         label = label_in(row.get("label"), allowed)
         if label is None:
-            given = shown(row.get("label"))
-            problems[f"The label {given} of item {number} is not one of {', '.join(allowed)}."] = None
+            problems[f"The label {shown(row.get('label'))} of item {number} is not one of {', '.join(allowed)}."] = None
             wrong.add(number)
-        elif number in found and found[number].label != label:
+        elif number in replies and replies[number].label != label:
             problems[f"Item {number} has two different labels."] = None
             wrong.add(number)
         else:
-            found.setdefault(number, LabelReply(label, _why(row)))
-    found = {number: each for number, each in sorted(found.items()) if number not in wrong}
-    if missing := [str(number) for number in range(1, len(labels) + 1) if number not in found and number not in wrong]:
-        noun = "Item" if len(missing) == 1 else "Items"
-        verb = "has" if len(missing) == 1 else "have"
+            replies.setdefault(number, LabelReply(label, _why(row)))
+    replies = {number: reply for number, reply in sorted(replies.items()) if number not in wrong}
+    if missing := [str(at) for at in range(1, len(labels) + 1) if at not in replies and at not in wrong]:
+        noun, verb = ("Item", "has") if len(missing) == 1 else ("Items", "have")
         problems[f"{noun} {enumeration(missing, 'and')} {verb} no label."] = None
-    return found, " ".join([*problems][:_MOST_PROBLEMS]) or None
+    return replies, " ".join([*problems][:_MOST_PROBLEMS]) or None
 
 
 def read_texts(reply: Any, field: str) -> tuple[dict[str, Mapping[str, Any]], str | None]:

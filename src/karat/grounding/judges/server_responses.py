@@ -50,10 +50,7 @@ def read_response(body: str, headers: Mapping[str, str]) -> ModelReply:
         raise _no_reply("the server replied without a message", body) from None
     if not text and isinstance(message.get("refusal"), str):
         text = message["refusal"]
-    usage = decoded.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    tokens_in, tokens_out = (token_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
-    return ModelReply(text, tokens_in, tokens_out, choice.get("finish_reason") == "length")
+    return ModelReply(text, *token_counts(decoded.get("usage")), choice.get("finish_reason") == "length")
 
 
 def failure(status: int, headers: Mapping[str, str], body: object, key_name: str | None = None) -> CallError:
@@ -63,10 +60,9 @@ def failure(status: int, headers: Mapping[str, str], body: object, key_name: str
     code = str(_error(body).get("code"))
     if status in _FATAL or (status == 429 and _UNPAID.search(f"{code} {message}")):
         reason = _FATAL.get(status, "the quota is used up")
-        hint = (
-            f"The key is read from the environment variable {key_name}." if key_name and status in (401, 403) else None
-        )
-        return CallError(f"{reason} ({what})", again=False, fatal=True, hint=hint)
+        hint = f"The key is read from the environment variable {key_name}."
+        hint_on_key = hint if key_name and status in (401, 403) else None
+        return CallError(f"{reason} ({what})", again=False, fatal=True, hint=hint_on_key)
     if status in (400, 422) and (_NO_MODEL.search(f"{code} {message}") or _error(body).get("param") == "model"):
         return CallError(f"{_FATAL[404]} ({what})", again=False, fatal=True)
     wait = retry_after(headers)
@@ -82,9 +78,8 @@ def exception_failure(error: Exception) -> CallError:
     status, response = getattr(error, "status_code", None), getattr(error, "response", None)
     if isinstance(status, int) and status >= 400:
         headers = getattr(response, "headers", None)
-        return failure(
-            status, headers if isinstance(headers, Mapping) else {}, getattr(error, "body", None) or str(error)
-        )
+        body = getattr(error, "body", None) or str(error)
+        return failure(status, headers if isinstance(headers, Mapping) else {}, body)
     what = without_secrets(f"{type(error).__name__}: {error}")
     return CallError(what, again=not isinstance(error, _MISTAKES), may_cost=True)
 
@@ -104,9 +99,9 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    text = headers.get("retry-after")
-    if text is None or (seconds := _number(text)) is not None:
-        return None if text is None else seconds
+    text = headers.get("retry-after", "")
+    if (seconds := _number(text)) is not None:
+        return seconds
     try:
         until = parsedate_to_datetime(text)
         now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
@@ -115,19 +110,20 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def token_count(value: object) -> int | None:
-    """A number of tokens as servers report it; None if it is not one."""
-    return as_count(value, 0, 10**12)
+def token_counts(usage: object) -> tuple[int | None, int | None]:
+    """The numbers of tokens in and out, as servers report them; None for what is not one."""
+    counts = usage if isinstance(usage, Mapping) else {}
+    return as_count(counts.get("prompt_tokens"), 0, 10**12), as_count(counts.get("completion_tokens"), 0, 10**12)
 
 
-def _duration(text: str | None) -> float | None:
+def _duration(text: str) -> float | None:
     """The seconds of a duration such as `6m0s`, `1s` or `20ms`, or of a number of seconds."""
-    if text is None or (seconds := _number(text)) is not None:
-        return None if text is None else seconds
-    found = _DURATION.fullmatch(text.strip())
-    if not found or not text.strip():
+    if (seconds := _number(text)) is not None:
+        return seconds
+    parts = _DURATION.fullmatch(text)
+    if not parts or not text:
         return None
-    return sum(float(part) * unit for part, unit in zip(found.groups(), _UNITS, strict=True) if part)
+    return sum(float(part) * unit for part, unit in zip(parts.groups(), _UNITS, strict=True) if part)
 
 
 def _number(text: str | None) -> float | None:
