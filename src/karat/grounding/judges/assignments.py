@@ -70,7 +70,8 @@ def answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignmen
     recipe = rubric.name if rubric else check_choice("task", options.task, TASKS)
     system = options.system
     is_one = system is None or len(sources) == 1
-    require(is_one, "one name is given for several systems", "Judge them one after the other, or leave out system.")
+    hint: Message = ["Judge them one after the other, or leave out ", Parameter("system"), "."]
+    require(is_one, "one name is given for several systems", hint)
     names = [system] if system is not None else _names(sources)
     read = [
         read_responses(
@@ -128,6 +129,6 @@ def _names(sources: Sequence[Any]) -> list[str | None]:
     """The names of systems: those of their files."""
     if all(isinstance(each, str | os.PathLike) for each in sources):
         return [*run_names([os.fspath(each) for each in sources])]
-    hint = "Pass paths of files, or judge them one after the other with system=."
+    hint: Message = ["Pass paths of files, or judge them one after the other with ", Parameter("system"), "."]
     require(len(sources) == 1, "several systems have no names", hint)
     return [None]

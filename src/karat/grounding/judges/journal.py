@@ -10,11 +10,12 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from functools import cache
 from io import BytesIO
 from itertools import islice
 from typing import Any, BinaryIO, Self
 
-from karat.errors import KaratError, Place, plural, printable, shown
+from karat.errors import KaratError, Parameter, Place, plural, printable, shown
 from karat.errors.arguments import check_path, is_remote
 from karat.grounding.judges.known_records import KnownCall, KnownRecords, is_judged_without_call
 from karat.grounding.judges.requests import ModelRequest, Record
@@ -166,34 +167,28 @@ class Journal:
 
     def _check_owners(self, records: Sequence[Record]) -> None:
         """Refuse items that the file has for all systems, or for one of them: nobody could read the file any more."""
-        known: dict[tuple[str, str | None], dict[str, Item]] = {}
-        place = Place(self.path)
+        known, place = cache(self.items), Place(self.path)
         for item in (read_item(record, place) for record in records if record["record"] == "item"):
-            others = (None,) if item.system is not None else (None, *self._known.systems)
-            for owner in ((item.query, system) for system in others):
-                known[owner] = known[owner] if owner in known else self.items(*owner)
-                before = known[owner].get(item.id)
+            for system in (None,) if item.system is not None else (None, *self._known.systems):
+                before = known(item.query, system).get(item.id)
                 if before is None or _may_replace(item, before):
                     continue
                 it = f"the item {shown(item.id)} of query {shown(item.query)} is in the file"
                 what = f"{it} for {_owner(before)}, and now for {_owner(item)}"
-                hint = "Use another file, or the same name of the system as before (system=, --system)."
+                hint = "Use another file, or the same name of the system as before ("
                 if before.system == item.system:
                     what = f"{it} as a {before.type}, and now as a {item.type}"
-                    hint = "Use another file, or name the system of the answers (system=, --system)."
-                raise KaratError(what, place=place, hint=hint)
+                    hint = "Use another file, or name the system of the answers ("
+                raise KaratError(what, place=place, hint=[hint, Parameter("system"), ")."])
 
     def _new(self, records: Sequence[Record]) -> list[Record]:
         """The records that the file does not have yet, or not any more."""
-        known: dict[tuple[str, str | None], dict[str, Item]] = {}
-        place = Place(self.path)
+        known, place = cache(self.items), Place(self.path)
         new = []
         for record in records:
             if record["record"] == "item":
                 item = read_item(record, place)
-                owner = item.query, item.system
-                known[owner] = known.get(owner) or self.items(*owner)
-                before = known[owner].get(item.id)
+                before = known(item.query, item.system).get(item.id)
                 is_known = before is None if item.removed else before is not None and _is_same(item, before)
             elif record["record"] == "task":
                 task = self._known.tasks.get(record["name"])
@@ -202,7 +197,8 @@ class Journal:
                     read_task(record, place).check_same_scale(read_task(task, place), place)
             else:
                 is_known = is_judged_without_call(record) and self._known.is_latest(record)
-            new += [] if is_known else [record]
+            if not is_known:
+                new.append(record)
         return new
 
     def _record_at(self, start: int) -> Record:
