@@ -1,4 +1,4 @@
-"""All measures: retrieval measures, one file per family, and the answer measures of `karat.measures.answers`.
+"""All measures, one file per family: of documents, spans, labels and answers.
 
 `karat measures` lists them in the order of these imports.
 """

@@ -1,12 +1,15 @@
 """Reading: from files and Python objects of any kind to ground truth and runs, records, and texts.
 
-A file is read in three layers. A layer knows nothing about those above it:
+Bytes and columns know nothing about the others. The rest asks each other: what a file contains can depend on its
+columns, and a table may have records.
 
     bytes      a file, a pipe, an open file or a remote one, decompressed, as blocks that can be read more than once
-    contents   what the file is: from its content first, and from its name second
-    readers    one per format, for what it contains: pairs of query and document, records with one object per question,
-               or texts by id
+    columns    which column or field is read for which role
+    contents   what a file is: from its content first, and from its name second
+    pairs      ground truth and runs, one reader per format
+    records    one object per question: results, answers, spans
+    texts      the texts of queries and documents, by id
 
-Python objects have readers too. Which columns and fields are read is decided by the chooser in `columns`, which
-everything that is read asks; the usual names of fields are listed there and nowhere else.
+Python objects have readers too. Everything that is read asks the chooser in `columns`; the usual names of fields are
+listed there and nowhere else.
 """

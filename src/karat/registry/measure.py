@@ -43,7 +43,7 @@ class Data(Protocol):
 
     @property
     def kind(self) -> Takes:
-        """Which of the four it is."""
+        """Which of them it is."""
 
     @property
     def queries(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ _AGAINST_WORDS = {
     "gold": "against the gold answer", "question": "to the question", "cited": "against what they cite",
     "others": "against what they cite",
 }  # fmt: skip
-_RECIPES = {
+_RECIPE_OF_RELATION = {
     ("claims", "context"): "faithfulness", ("sentences", "context"): "faithfulness",
     ("passages", "question"): "context",
     ("gold_claims", "context"): "claims", ("claims", "passage"): "claims", ("gold_claims", "passage"): "claims",
@@ -162,7 +162,7 @@ def recipe_of(relation: Relation) -> str:
     >>> recipe_of(Relation("support", "claims", "context"))
     'faithfulness'
     """
-    return _RECIPES.get((relation.items, relation.against), relation.task)
+    return _RECIPE_OF_RELATION.get((relation.items, relation.against), relation.task)
 
 
 def _how_to_label(relation: Relation) -> str:

@@ -1,4 +1,4 @@
-"""Read ground truth and runs from TREC files, mappings, lists and data frames."""
+"""Read ground truth and runs from any source: files of every format, mappings, lists and data frames."""
 
 from __future__ import annotations
 
