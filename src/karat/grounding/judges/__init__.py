@@ -8,8 +8,8 @@ whose key is in the file is not sent; neither is one whose key is under way. An 
 that one that hangs is given up on; it counts as under way until it ends, so that there are never more than
 `concurrency`. No thread has to end before the program does: Ctrl-C ends everything at once.
 
-The options of a judge are declared once. One session opens the model and the verdict file for judges and for the
-evaluators that ask a model. Results, and what the file has, are in memory: 100,000 questions with their labels take
-about 300 MB. What a server answers is classified in one place: wait, try again, fail, or stop everything; and in one
-place, keys are removed from whatever a server says.
+The options of a judge are declared once. One function opens the model and the verdict file for judges and for the
+evaluators that ask a model. Results are in memory, and where each record of the file begins: 100,000 questions with
+their labels take about 300 MB. What a server answers is classified in one place: wait, try again, fail, or stop
+everything; and in one place, keys are removed from whatever a server says.
 """

@@ -113,8 +113,8 @@ class JudgeOptions:
 
     def __post_init__(self) -> None:
         for name, (least, most) in _COUNTS.items():
-            self._set(name, as_count(self._value(name), least, most), _whole_number(least, most))
-        temperature, timeout, cost = (as_number(self._value(each)) for each in ("temperature", "timeout", "max_cost"))
+            self._set(name, as_count(getattr(self, name), least, most), _whole_number(least, most))
+        temperature, timeout, cost = (as_number(getattr(self, each)) for each in ("temperature", "timeout", "max_cost"))
         in_range = temperature is not None and 0 <= temperature <= 2
         self._set("temperature", temperature if in_range else None, "a number from 0 to 2")
         in_range = timeout is not None and 0 < timeout <= _DAY
@@ -122,18 +122,18 @@ class JudgeOptions:
         self._set("max_cost", cost if cost is not None and cost >= 0 else None, "a number of 0 or more")
         self._check_prices()
         for name in ("task", "system", "format", "base_url", "api_key_env"):
-            if self._value(name) is not None:
-                check_text(name, self._value(name))
+            if getattr(self, name) is not None:
+                check_text(name, getattr(self, name))
         if self.prompts is not None:
             check_path(self.prompts, "prompts")
         for name in ("replay", "retry_failed"):
-            object.__setattr__(self, name, check_switch(name, self._value(name)))
+            object.__setattr__(self, name, check_switch(name, getattr(self, name)))
         both = self.replay and self.retry_failed
         require(not both, "a replay asks nothing, so that failed calls cannot be made again", "Leave one of them out.")
 
     def _check_prices(self) -> None:
         """Both prices are needed or none, and a limit of cost needs them."""
-        prices = {name: value for name in ("price_in", "price_out") if (value := self._value(name)) is not None}
+        prices = {name: value for name in ("price_in", "price_out") if (value := getattr(self, name)) is not None}
         if len(prices) == 1:
             [price] = prices.items()
             raise KaratError([Parameter(*price), " needs the other price, too"], hint=_PRICES)
@@ -144,12 +144,9 @@ class JudgeOptions:
         if self.max_cost is not None and not prices:
             raise KaratError([Parameter("max_cost", self.max_cost), " needs prices"], hint=_PRICES)
 
-    def _value(self, name: str) -> Any:
-        return getattr(self, name)
-
     def _set(self, name: str, checked: float | None, wanted: str, hint: Message | None = None) -> None:
         """Set an option to its checked value; None says that it is not what is wanted, unless None is the default."""
-        value = self._value(name)
+        value = getattr(self, name)
         if checked is None and (value is not None or JUDGE_OPTIONS[name].default is not None):
             raise KaratError([Parameter(name, value), f" is not {wanted}"], hint=hint)
         object.__setattr__(self, name, checked)
