@@ -14,7 +14,8 @@ from karat.errors import KaratError, plural, shown
 from karat.errors.arguments import as_count, is_list_like
 from karat.evaluation.documents import match_documents, warnings
 from karat.matching.containment import ContainmentComparer, is_chunk_from_original
-from karat.matching.matchers import Chunk, Match, Matcher, matcher_of
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import Chunk, Match, matcher_of
 from karat.measures import parse
 from karat.reading.pairs.list_checks import DocumentLists, check_document_lists
 from karat.scores import Scores

@@ -15,10 +15,17 @@ from karat.cli import program
 from karat.cli.parser import GROUPS, OUTPUT, Command
 from tests.end_to_end.in_process import printed, run_here
 
-COMMANDS = (
-    "evaluate", "answers", "compare", "diff", "gate", "report", "convert", "judge", "measures", "demo",
-    "verdicts summary", "verdicts template", "verdicts import", "verdicts agreement",
-)  # fmt: skip
+
+def names_of_commands(group: click.Group = program, before: str = "") -> list[str]:
+    """Every command by the words that call it, such as `verdicts import`."""
+    context = click.Context(group)
+    commands = {f"{before}{name}": group.get_command(context, name) for name in group.list_commands(context)}
+    nested = {name: command for name, command in commands.items() if isinstance(command, click.Group)}
+    inner = [words for name, command in nested.items() for words in names_of_commands(command, f"{name} ")]
+    return [*(name for name in commands if name not in nested), *inner]
+
+
+COMMANDS = names_of_commands()
 
 
 def command_of(words: str) -> Command:

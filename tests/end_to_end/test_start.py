@@ -47,6 +47,7 @@ MAY_LOAD = {
         *EVALUATION,
         *ARROW,
         "hashlib",
+        "karat.reading.pairs.delimited_blocks",
         "karat.reading.pairs.trec_blocks",
     },
     ("gate", TRUTH, TWO, *BASELINE): COMPARING | RESAMPLING | {"karat.comparison.gate"},

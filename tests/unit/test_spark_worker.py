@@ -60,20 +60,29 @@ def test_which_error_is_raised_does_not_depend_on_the_order_of_rows(order: list[
     queries, scores = ["q1", "q2", "q3", "q4"] * 2, [1, 2, 3, 4, float("nan"), 6, float("nan"), 8]
     run = pa.table({"query": queries, "doc": list("abcdefgh"), "score": pa.array(scores, pa.float64())})
     found = error_of(evaluated, TRUTH, run.take(order))
-    assert str(found).startswith("the run, query q1: score nan is not a number")
+    assert str(found).startswith("the run, column score, query q1: score nan is not a number")
 
 
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        ({"query": ["q1", None], "doc": ["a", "b"], "score": [1.0, 1.0]}, "the run: the id of the query is missing"),
-        ({"query": ["q1", "q2"], "doc": ["a", None], "score": [1.0, 1.0]}, "the run, query q2: the id of the doc"),
-        ({"query": ["q1", "q2"], "doc": ["a", ""], "score": [1.0, 1.0]}, "the run, query q2: the id of the doc"),
+        (
+            {"query": ["q1", None], "doc": ["a", "b"], "score": [1.0, 1.0]},
+            "the run, column query: the id of the query is missing",
+        ),
+        (
+            {"query": ["q1", "q2"], "doc": ["a", None], "score": [1.0, 1.0]},
+            "the run, column doc, query q2: the id of the doc",
+        ),
+        (
+            {"query": ["q1", "q2"], "doc": ["a", ""], "score": [1.0, 1.0]},
+            "the run, column doc, query q2: the id of the doc",
+        ),
         ({"query": ["q1", "q1"], "doc": ["a", "a"], "score": [1.0, 2.0]}, "the run, query q1: document a is"),
-        ({"query": [1, 2], "doc": ["a", "b"], "rank": [1, -1]}, "the run, query 2: rank"),
+        ({"query": [1, 2], "doc": ["a", "b"], "rank": [1, -1]}, "the run, column rank, query 2: rank"),
         (
             {"query": [1.0, 2.5], "doc": ["a", "b"], "score": [1, 1]},
-            "the run, query 2.5: 2.5 is not",
+            "the run, column query, query 2.5: 2.5 is not",
         ),
         ({"query": ["q1", "q2"], "doc": [["a"], ["b", "c"]], "score": [[1.0], [2.0]]}, "the run, query q2: "),
         ({"query": ["q1", "q1"], "doc": [["a"], ["b"]]}, "query q1"),

@@ -16,7 +16,8 @@ from karat.data.judged import Floats, Judged
 from karat.documents.fields import DocumentLike, document_keys
 from karat.errors import KaratError, shown
 from karat.matching.joiner import Joiner
-from karat.matching.matchers import FunctionMatcher, Matcher
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import FunctionMatcher
 from karat.measures import RR, meanings
 from karat.ranking import RankingRules
 from karat.reading.pairs.containers import InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth

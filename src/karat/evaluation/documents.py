@@ -14,7 +14,8 @@ from karat.errors import KaratError, Message, Parameter, Place, require, shown
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments, read_labelled_judgments
-from karat.matching.matchers import FunctionMatcher, Matcher, Same
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import FunctionMatcher, Same
 from karat.options import Missing
 from karat.ranking import Observations, RankingRules, rank_document_lists, rank_judged, rank_pool
 from karat.reading.bytes.input_file import Progress

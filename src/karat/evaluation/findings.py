@@ -7,7 +7,8 @@ from typing import Literal
 
 from karat.errors import KaratError, Message, Parameter, Place, enumeration, first_few, percent
 from karat.evaluation.facts import LEAST_POSITIVE, DocumentFacts, Share, largest_cutoff
-from karat.matching.matchers import Matcher, Same
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import Same
 from karat.registry import Measure
 from karat.registry.names import format_value
 from karat.scores.finding import Finding, counted_finding, finding_about_queries, in_order_of_ids

@@ -12,7 +12,8 @@ from karat.documents.fields import DocumentLike, document_field
 from karat.documents.ids import identifier
 from karat.errors import KaratError, Message, Parameter, first_few, plural, require
 from karat.errors.arguments import check_mapping, check_text
-from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import FunctionMatcher, Match, Same, matcher_of
 from karat.options import AUTHOR, RankingOptions
 from karat.reading.bytes.names import check_format
 from karat.reading.columns import GivenNames

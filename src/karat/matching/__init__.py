@@ -28,7 +28,8 @@ These filters never rule out a match: property tests compare every matcher with 
 """
 
 from karat.matching.containment import is_chunk_from_original
-from karat.matching.matchers import Chunk, Fuzzy, Matcher, Overlap, Prefix, Same, matcher_of
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import Chunk, Fuzzy, Overlap, Prefix, Same, matcher_of
 
 same, prefix, chunk, fuzzy, overlap = Same, Prefix, Chunk, Fuzzy, Overlap
 

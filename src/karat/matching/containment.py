@@ -11,7 +11,7 @@ from karat.errors import KaratError, shown
 from karat.matching.similarity import FUZZY_FOLDS, FuzzyComparer, check_percentage
 
 if TYPE_CHECKING:
-    from karat.matching.matchers import Matcher
+    from karat.matching.matcher import Matcher
 
 _SPEAKERS = ("user: ", "assistant: ")
 _DATE = "Date: "

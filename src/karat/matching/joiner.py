@@ -15,7 +15,8 @@ from karat.data.judged import Floats, Ints, ranges
 from karat.documents.fields import DocumentLike
 from karat.documents.key import Key
 from karat.errors import KaratError, Place
-from karat.matching.matchers import Comparer, FunctionMatcher, Matcher, Prefix, Same
+from karat.matching.matcher import Comparer, Matcher
+from karat.matching.matchers import FunctionMatcher, Prefix, Same
 from karat.output.progress import progress_bar
 from karat.reading.pairs.containers import RankedLists, ScoredMappings, ScoredRows, Truth
 from karat.reading.pairs.list_checks import DocumentLists

@@ -13,7 +13,8 @@ from karat.documents.fields import document_keys
 from karat.documents.key import Key
 from karat.errors import KaratError, Message, Parameter, require
 from karat.matching.joiner import Joiner, join_lists
-from karat.matching.matchers import Matcher, Same
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import Same
 from karat.options import Duplicates, Ties
 from karat.ranking.ties import ranks_by_score, ranks_in_table, ties_of_large_scores
 from karat.reading.bytes.threads import in_threads

@@ -11,7 +11,8 @@ from karat.analysis.rankings import Ranking, read_rankings
 from karat.analysis.texts import id_and_text
 from karat.documents.fields import DocumentLike, document_field
 from karat.matching.containment import Locator, locator
-from karat.matching.matchers import FunctionMatcher, Matcher
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import FunctionMatcher
 from karat.reading.texts.texts import Text
 from karat.report.subject import ReportSubject, number
 

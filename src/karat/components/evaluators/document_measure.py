@@ -11,7 +11,8 @@ from karat.components.serialization import SerializableComponent
 from karat.documents.fields import check_field
 from karat.errors import KaratError, Message, Parameter, safe_line, shown
 from karat.evaluation.documents import JudgedLists, match_documents, warnings
-from karat.matching.matchers import FunctionMatcher, Match, Matcher, Same, matcher_of
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import FunctionMatcher, Match, Same, matcher_of
 from karat.measures import Measure, parse
 from karat.reading.pairs.list_checks import DocumentLists, check_document_lists
 from karat.scores import Scores

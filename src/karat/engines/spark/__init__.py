@@ -51,7 +51,8 @@ from karat.errors import Message, Parameter, require
 from karat.errors.arguments import check_switch, check_text
 from karat.evaluation.documents import need_pool
 from karat.evaluation.reading import CorpusMatcher, EvaluationOptions, ReadingOptions, check_corpus, check_reading
-from karat.matching.matchers import Match, Matcher, matcher_of
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import Match, matcher_of
 from karat.options import AUTHOR, complete_options
 from karat.registry.selection import DEFAULT_MEASURES, Measures, Selection, select_measures
 from karat.scores import Scores, StoredScores

@@ -18,7 +18,8 @@ from karat.errors import KaratError, Message, Parameter
 from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, check_facts, need_spans, scores_of_documents
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions
-from karat.matching.matchers import Matcher, Same
+from karat.matching.matcher import Matcher
+from karat.matching.matchers import Same
 from karat.reading.pairs.any_source import Truth, read_truth, require_truth
 from karat.reading.pairs.mappings import check_matched_by_id
 from karat.reading.pairs.numeric_ids import Note, NumericIds
