@@ -210,6 +210,15 @@ def test_the_top_of_the_house_has_at_most_25_rooms() -> None:
     assert len(rooms - {"karat", "__init__", "__main__"}) <= 25
 
 
+def test_no_function_has_more_than_60_lines() -> None:
+    functions = ((path, node) for path in modules() for node in ast.walk(parsed(path)))
+    assert [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path, node in functions
+        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= 60
+    ] == []
+
+
 def test_the_public_names_are_these() -> None:
     assert sorted(karat.__all__) == PUBLIC
     assert dir(karat) == PUBLIC
