@@ -27,6 +27,7 @@ from karat.reading.bytes.line_ends import LONGEST_LINE, lacks_line_end, last_cha
 from karat.reading.bytes.remote import RemotePath, local_path
 
 BLOCK_SIZE = 8 << 20
+_LINES_SIZE = 1 << 20  # of a block of lines: as objects, they take several times as much memory
 LONGEST_RECORD = 256 * MB  # a line of JSON lines
 LARGEST_QUERY = GB  # the lines of one query, which are in memory together
 LARGEST_DOCUMENT = GB  # a JSON or CSV file, which is in memory as a whole
@@ -129,7 +130,7 @@ class InputFile:
 
     def lines_in_blocks(self, progress: Progress | None = None) -> Iterator[tuple[int, list[bytes]]]:
         """Lists of consecutive lines without their line ends, each with the number of its first line, from 1."""
-        size = max(BLOCK_SIZE, len(BOM) + 1)
+        size = max(min(BLOCK_SIZE, _LINES_SIZE), len(BOM) + 1)
         with self._opened() as (stream, file, total):
             number, length = 1, 0
             unfinished: list[bytes] = []  # the parts of a line that goes on in the next block
