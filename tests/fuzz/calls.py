@@ -92,7 +92,7 @@ def _may_raise(code: str, error: Exception) -> bool:
     if isinstance(error, AssertionError):
         return code.startswith("assert_scores(")
     groups = re.search(r"\.(slices|report|plot)\(", code)
-    if groups and "given(query)" in str(traceback.extract_tb(error.__traceback__)[-1].line):
+    if groups and "by(query)" in str(traceback.extract_tb(error.__traceback__)[-1].line):
         return True  # an error of the function that was passed
     is_mapping = re.match(r"\w+(\.per_query)?(\[|\.get\()", code)
     return isinstance(error, KeyError | TypeError) and bool(is_mapping)
