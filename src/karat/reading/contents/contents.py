@@ -219,7 +219,7 @@ def names_in(start: Sample) -> Sequence[str]:
 def check_text_file(texts: TextFile, content: TextContent, by_role: Collection[str] = ()) -> None:
     """Reject a run, ground truth or results given as texts, judging by how the file begins.
 
-    `by_role` are the columns that the caller names: if that of the texts is one, there is no doubt.
+    `by_role` has the columns that the caller names: a file whose column of texts is named contains texts.
     """
     if texts.format is None or "text" in by_role:
         return
