@@ -7,7 +7,7 @@ calls in small_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. Except in tasks named "first",
 everything is warmed up before, for karat and its peers alike: the file is in the page cache, and each library has
-evaluated two lines of data, so that lazy imports and compilation are done.
+evaluated a megabyte of data, so that lazy imports and compilation are done.
 """
 
 import importlib
@@ -92,12 +92,13 @@ def evaluate_files(evaluate: Evaluate, size: Size, warm: bool) -> tuple[float, M
         while file.read(1 << 20):
             pass
     if warm:
-        importlib.import_module("pyarrow")  # karat reads small files without it, and large ones with it
         with tempfile.TemporaryDirectory() as folder:
             truth, run = Path(folder) / "warm.qrels", Path(folder) / "warm.trec"
             # Ids as long as the longest ids of the data: ranx compiles again for every length.
             truth.write_text("1000000 0 10000000 1\n1000000 0 1000000 1\n")
-            run.write_text("1000000 Q0 1000000 1 2.000000 run\n1000000 Q0 2000000 2 1.000000 run\n")
+            # Large, as karat reads small files without Arrow.
+            lines = (f"1000000 Q0 {doc} 1 {2e7 - doc:.6f} run\n" for doc in range(1_000_000, 1_030_000))
+            run.write_text("".join(lines))
             evaluate(str(truth), str(run))
     return clocked(lambda: evaluate(str(size.truth), str(size.run)))
 

@@ -242,13 +242,14 @@ class _ReadPairs(NamedTuple):
 def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
     """The pairs in mappings. The mappings themselves are kept if their ids are texts, as they usually are."""
     docs, has_numeric_ids = by_query, False
-    for query, documents in by_query.items():
-        ids = valid_ids(documents)
-        if ids is None:
-            return _checked_pairs(by_query, rules, name)
-        if isinstance(ids, list):
-            docs = docs if has_numeric_ids else {**by_query}
-            docs[query], has_numeric_ids = _with_ids(ids, documents.values(), name, query), True
+    if valid_ids(ids := [*chain.from_iterable(by_query.values())]) is not ids:
+        for query, documents in by_query.items():
+            ids_of_query = valid_ids(documents)
+            if ids_of_query is None:
+                return _checked_pairs(by_query, rules, name)
+            if isinstance(ids_of_query, list):
+                docs = docs if has_numeric_ids else {**by_query}
+                docs[query], has_numeric_ids = _with_ids(ids_of_query, documents.values(), name, query), True
     try:
         offsets, numbers = _flat(docs)
     except Exception:  # a text, or an object whose methods may raise anything

@@ -126,11 +126,12 @@ def valid_ids(ids: Collection[Any]) -> Sequence[str] | None:
         except ValueError:  # a number with thousands of digits
             return None
         joined = "".join(texts)
-    if "" in texts or not (joined.isascii() or is_unicode(joined)):
+    is_ascii = joined.isascii()
+    if "" in texts or not (is_ascii or is_unicode(joined)):
         return None
-    # A character takes up to four bytes.
-    is_short = 4 * len(joined) <= LONGEST_ID or 4 * max(map(len, texts)) <= LONGEST_ID
-    return texts if is_short else None
+    most = LONGEST_ID if is_ascii else LONGEST_ID // 4  # characters; one takes up to four bytes
+    # All the others have at least one character.
+    return texts if len(joined) - len(texts) < most or max(map(len, texts)) <= most else None
 
 
 def valid_numbers(numbers: Sequence[Any], rules: PairRules) -> Floats | None:

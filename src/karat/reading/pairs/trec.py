@@ -38,10 +38,8 @@ class TrecTable:
 
     def parts(self, progress: Progress | None = None, *, whole_queries: bool = True) -> Iterator[Callable[[], Columns]]:
         """One part per block of the file."""
-        from karat.reading.pairs.trec_blocks import read_block
-
         for block in self.source.blocks(progress, whole_queries=whole_queries):
-            yield partial(read_block, block, self._layout)
+            yield partial(_read_block, block, self._layout)
 
     def small(self, progress: Progress | None = None) -> dict[str, dict[str, float]] | None:
         """The number of each document of each query in a small file."""
@@ -66,6 +64,13 @@ class TrecTable:
     def empty_error(self) -> KaratError:
         """The error for a file without data lines."""
         return empty_error(self.source, self._layout)
+
+
+def _read_block(block: Block, layout: Layout) -> Columns:
+    # imported where a block is parsed, so that the next ones are read meanwhile
+    from karat.reading.pairs.trec_blocks import read_block
+
+    return read_block(block, layout)
 
 
 class Layout(NamedTuple):
@@ -137,6 +142,9 @@ def parse_lines(block: Block, layout: Layout) -> PairColumns:
     at = layout.columns.index(layout.number)
 
     def rows() -> Iterator[tuple[str, str, str]]:
+        if columns := _regular_columns(bytes(block.data), layout):
+            yield from zip(columns[0], columns[2], columns[at], strict=True)
+            return
         for _, tokens in _data_lines(block, layout):
             try:
                 yield tokens[0].decode(), tokens[2].decode(), tokens[at].decode()
@@ -148,6 +156,19 @@ def parse_lines(block: Block, layout: Layout) -> PairColumns:
         return block.place(number)
 
     return read_pairs(rows, layout.rules, place)
+
+
+def _regular_columns(data: bytes, layout: Layout) -> list[list[str]] | None:
+    """The columns, if each line has as many as the layout, in UTF-8, and there are no comments; otherwise None."""
+    width = len(layout.columns)
+    if b"#" in data or b"\0" in data or {*map(len, map(bytes.split, data.splitlines()))} != {width}:
+        return None
+    try:
+        # Columns are separated as bytes are: white space beyond ASCII is part of an id.
+        values = b"\n".join(data.split()).decode().split("\n")
+    except UnicodeDecodeError:
+        return None
+    return [values[at::width] for at in range(width)]
 
 
 def _data_lines(block: Block, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
