@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import click
@@ -18,7 +19,6 @@ from karat.options import EVALUATION_OPTIONS
 if TYPE_CHECKING:
     from karat.cli.inputs import Inputs
     from karat.cli.settings import Settings
-    from karat.grounding.judges.assignments import Assignment
     from karat.grounding.judges.judge import Judging
     from karat.scores import Scores
 
@@ -99,6 +99,7 @@ def command(
     """
     from karat.cli.inputs import parse_inputs
     from karat.cli.terminal import print_table, print_text
+    from karat.grounding.judges.assignments import make_assignment
     from karat.grounding.judges.estimates import estimate as estimated
     from karat.grounding.judges.judge import carry_out_assignment
 
@@ -115,7 +116,8 @@ def command(
     files, inputs = [truth, *runs], parse_inputs(values)
     options = _options(values, inputs)
     settings = _settings(values) if options.task == RELEVANCE else None
-    assignment = _assignment(files, options, inputs, settings)
+    evaluate = partial(_evaluated, files, inputs, settings) if settings else None
+    assignment = make_assignment(files, options, evaluate)
     if estimate:
         print_table(estimated(assignment, options, file).table())
         return
@@ -150,15 +152,11 @@ def _settings(values: Mapping[str, Any]) -> Settings:
     return Settings((f"Judged@{values['depth']}",), options)
 
 
-def _assignment(files: Sequence[str], options: JudgeOptions, inputs: Inputs, settings: Settings | None) -> Assignment:
-    from karat.grounding.judges.assignments import answers_to_judge, check_task, documents_to_judge
-
-    if settings is None:
-        return answers_to_judge(files, options)
+def _evaluated(files: Sequence[str], inputs: Inputs, settings: Settings) -> Mapping[str, Scores]:
+    """The scores of runs, whose files are read as the command line says."""
     from karat.cli.systems import SystemFiles
 
-    check_task(options)
-    return documents_to_judge(SystemFiles(files, inputs, settings).load(), options)
+    return SystemFiles(files, inputs, settings).load()
 
 
 def _print_scores(judging: Judging, files: Sequence[str], inputs: Inputs, settings: Settings | None) -> None:
@@ -172,12 +170,11 @@ def _print_scores(judging: Judging, files: Sequence[str], inputs: Inputs, settin
     if settings is None:
         scores = {name or "": of_system for name, of_system in judging.task_scores().items()}
     elif judging.usage.done:
-        from karat.cli.systems import SystemFiles
         from karat.evaluation import DEFAULT_MEASURES
 
         inputs = replace(inputs, verdicts=(judging.path,), author=judging.by)
         measures = (*map(str, DEFAULT_MEASURES), *settings.measures)
-        scores = SystemFiles(files, inputs, replace(settings, measures=measures)).load()
+        scores = _evaluated(files, inputs, replace(settings, measures=measures))
     if scores:
         print_scores(scores, Output())
     if without := [name or "the system" for name in judging.systems if (name or "") not in scores]:

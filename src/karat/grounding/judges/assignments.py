@@ -43,7 +43,20 @@ class Assignment(NamedTuple):
     """the answers of all systems"""
 
 
-def check_task(options: JudgeOptions) -> None:
+def make_assignment(
+    sources: Sequence[Any], options: JudgeOptions, evaluate: Callable[[], Mapping[str, Scores]] | None = None
+) -> Assignment:
+    """What is judged in these sources: the answers in results, or the unjudged documents of ground truth and runs.
+
+    `evaluate` returns the scores of the runs, if the sources alone do not say how they are read.
+    """
+    _check_task(options)
+    if options.task != RELEVANCE:
+        return _answers_to_judge(sources, options)
+    return _documents_to_judge(evaluate() if evaluate else _evaluated_runs(sources, options), options)
+
+
+def _check_task(options: JudgeOptions) -> None:
     """Reject options that do not fit together: both a task and a rubric, what has no effect, or what is missing."""
     others: tuple[str, ...] = ("depth", "overlap")
     names = [name for name in ("task", "rubric") if getattr(options, name) is not None]
@@ -63,9 +76,8 @@ def check_task(options: JudgeOptions) -> None:
         require(getattr(options, name) is not None, f"a judge reads the texts of the {name}", pass_it)
 
 
-def answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignment:
+def _answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignment:
     """Generated answers: results of one or several systems, which are named after their files."""
-    check_task(options)
     rubric = None if options.rubric is None else read_rubric(options.rubric)
     recipe = rubric.name if rubric else check_choice("task", options.task, TASKS)
     system = options.system
@@ -91,12 +103,24 @@ def answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignmen
     return Assignment(recipe, systems, partial(plans, recipe, responses, rubric=rubric), notes, responses)
 
 
-def documents_to_judge(systems: Mapping[str, Scores], options: JudgeOptions) -> Assignment:
-    """The unjudged documents in the top `depth` of systems, and all judged ones of `overlap` queries."""
-    from karat.analysis import documents_to_judge as unjudged
+def _evaluated_runs(sources: Sequence[Any], options: JudgeOptions) -> Mapping[str, Scores]:
+    """The scores of runs by ground truth, which is the first source."""
+    from karat.evaluation import evaluate_runs
 
-    check_task(options)
-    pairs = tuple(unjudged.documents_to_judge(systems, options.depth, options.overlap, _SEED).pairs())
+    truth, *runs = sources
+    hint = "Pass the ground truth first, and then runs."
+    require(runs, "the unjudged documents are those of runs, and none is given", hint)
+    are_files = all(isinstance(run, str | os.PathLike) for run in runs)
+    named = runs if are_files else {f"run {at}": run for at, run in enumerate(runs, 1)}
+    form = options.format
+    return evaluate_runs(truth, named, f"Judged@{options.depth}", truth_format=form, run_format=form)
+
+
+def _documents_to_judge(systems: Mapping[str, Scores], options: JudgeOptions) -> Assignment:
+    """The unjudged documents in the top `depth` of systems, and all judged ones of `overlap` queries."""
+    from karat.analysis.documents_to_judge import documents_to_judge
+
+    pairs = tuple(documents_to_judge(systems, options.depth, options.overlap, _SEED).pairs())
     require(pairs, f"all documents in the top {options.depth:,} are judged already", "Nothing has to be asked.")
     questions = read_texts(options.queries, {query for query, _ in pairs}, "queries")
     documents = read_texts(options.corpus, {document for _, document in pairs}, "corpus")

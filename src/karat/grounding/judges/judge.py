@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
-from karat.errors import KaratError, Place, enumeration, require
+from karat.errors import KaratError, Place, enumeration
 from karat.errors.arguments import check_path
 from karat.grounding.judges.asking import carry_out, open_asker
-from karat.grounding.judges.assignments import Assignment, answers_to_judge, check_task, documents_to_judge
+from karat.grounding.judges.assignments import Assignment, make_assignment
 from karat.grounding.judges.budget import Usage
 from karat.grounding.judges.estimates import Estimate, estimate
 from karat.grounding.judges.options import RELEVANCE, JudgeArguments, JudgeOptions, judge_options
@@ -56,7 +56,7 @@ def judge(source: Any, *runs: Any, verdicts: str | os.PathLike[str], **options: 
     """
     checked = judge_options(options)
     path = check_path(verdicts, "verdicts")
-    return carry_out_assignment(_assignment([source, *runs], checked), checked, path)
+    return carry_out_assignment(make_assignment([source, *runs], checked), checked, path)
 
 
 def estimate_judging(
@@ -72,7 +72,7 @@ def estimate_judging(
     """
     checked = judge_options(options)
     path = None if verdicts is None else check_path(verdicts, "verdicts")
-    return estimate(_assignment([source, *runs], checked), checked, path)
+    return estimate(make_assignment([source, *runs], checked), checked, path)
 
 
 @dataclass(frozen=True)
@@ -156,22 +156,6 @@ def carry_out_assignment(assignment: Assignment, options: JudgeOptions, path: st
     notes = [*asker.journal.notes, *assignment.notes, *plans.notes, *asker.notes, *_notes(options)]
     about = assignment.task, asker.model.name, assignment.systems
     return Judging(path, *about, usage, tuple(dict.fromkeys(notes)), assignment.responses)
-
-
-def _assignment(sources: Sequence[Any], options: JudgeOptions) -> Assignment:
-    if options.task != RELEVANCE:
-        return answers_to_judge(sources, options)
-    from karat.evaluation import evaluate_runs
-
-    check_task(options)
-    truth, *runs = sources
-    hint = "Pass the ground truth first, and then runs."
-    require(runs, "the unjudged documents are those of runs, and none is given", hint)
-    are_files = all(isinstance(each, str | os.PathLike) for each in runs)
-    named = runs if are_files else {f"run {at}": each for at, each in enumerate(runs, 1)}
-    form = options.format
-    systems = evaluate_runs(truth, named, f"Judged@{options.depth}", truth_format=form, run_format=form)
-    return documents_to_judge(systems, options)
 
 
 def _notes(options: JudgeOptions) -> list[str]:
