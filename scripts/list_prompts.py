@@ -45,6 +45,7 @@ USES = {
     "nuggets": ("what a good answer should contain", "`nuggets`, `coverage`"),
     "relevance": ("the grade of a passage or a document", "`context`, `relevance`"),
     "correctness": ("whether an answer is correct", "`correctness`"),
+    "answer_relevance": ("whether an answer addresses the question", "`answer_relevance`"),
     "abstention": ("whether a text answers the question", "`abstention`"),
     "rubric": ("the label of a rubric of your own", "`--rubric FILE`"),
 }

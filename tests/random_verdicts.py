@@ -185,7 +185,7 @@ def _relations(items: Mapping[str, list[Record]]) -> Iterator[Key]:
             subsets |= {cited, *(cited - {each} for each in cited if len(cited) > 1)}
         yield from (("support", item["id"], subset) for subset in sorted(subsets, key=sorted))
     yield from (("relevance", passage, None) for passage in passages)
-    yield from ((task, "answer", None) for task in ("correctness", "tone", "abstention"))
+    yield from ((task, "answer", None) for task in ("correctness", "tone", "answer_relevance", "abstention"))
     yield "abstention", "gold", None
 
 

@@ -14,6 +14,7 @@ SCALES: dict[str, dict[str, float]] = {
     "support": {"none": 0, "partial": 0.5, "full": 1},
     "relevance": {"0": 0, "1": 1, "2": 2, "3": 3},
     "correctness": {"incorrect": 0, "partial": 0.5, "correct": 1},
+    "answer_relevance": {"no": 0, "partly": 0.5, "fully": 1},
     "abstention": {"answered": 0, "refused": 1},
     "tone": {"rude": 0, "neutral": 0.25, "polite": 1},
 }
@@ -259,6 +260,7 @@ MEASURES: dict[str, Callable[[SlowQuery], float | None]] = {
     "SelfKnowledge": self_knowledge,
     "Correctness": correctness,
     "Correctness(task=tone)": lambda query: correctness(query, "tone"),
+    "AnswerRelevance": lambda query: correctness(query, "answer_relevance"),
     "Abstention": abstention,
     "Abstention(questions=answerable)": lambda query: abstention(query, "answerable"),
     "Abstention(questions=unanswerable)": lambda query: abstention(query, "unanswerable"),

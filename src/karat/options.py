@@ -28,7 +28,8 @@ PlotKind = Literal[
     "intervals", "differences", "scatter", "cutoffs", "precision-recall", "first", "bounds", "slices"
 ]  # fmt: skip
 Recipe = Literal[
-    "faithfulness", "context", "support", "citations", "nuggets", "coverage", "claims", "correctness", "abstention"
+    "faithfulness", "context", "support", "citations", "nuggets", "coverage", "claims", "correctness",
+    "answer_relevance", "abstention",
 ]  # fmt: skip
 
 # What other tools, and people, call the choices of an option, without blanks, hyphens and capital letters.

@@ -19,6 +19,7 @@ RESULTS = [
     {"query": "q2", "question": "How soft?", "answer": "Gold is soft.", "retrieved": ["Gold is soft."]},
 ]
 JUDGE = ("judge", "rag.jsonl", "--task", "faithfulness", "-o", "verdicts.jsonl")
+KEY = {"OPENAI_API_KEY": "key-of-the-tests"}
 _NAMES = {prompt.text: name for name, prompt in load_prompts().items()}
 
 
@@ -35,7 +36,7 @@ def toy_rule(sent: Sent) -> object:
 def test_a_judge_adds_labels_that_the_results_are_evaluated_with(folder: Path) -> None:
     with LLMServer(toy_rule) as server:
         words = (*JUDGE, "--model", "tester", "--base-url", server.url, "--price-in", "1000", "--price-out", "2000")
-        out = printed(run_here(folder, *words, environment={"OPENAI_API_KEY": "key-of-the-tests"}))
+        out = printed(run_here(folder, *words, environment=KEY))
     table = ["measure           rag", "─────────────────────", "Faithfulness   0.7500", "2 queries"]
     assert out.splitlines() == [*table, "verdicts.jsonl: 4 calls, 0 failed, 400 tokens in, 40 out, cost 0.48"]
     assert good(folder, "evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl").splitlines() == table
@@ -52,7 +53,7 @@ def test_systems_without_labels_are_named(folder: Path) -> None:
     with LLMServer(toy_rule) as server:
         words = ("judge", "rag.jsonl", "other.jsonl", "--task", "correctness", "-o", "verdicts.jsonl", "--model", "m")
         limits = ("--base-url", server.url, "--concurrency", "1", "--max-calls", "1")
-        out = printed(run_here(folder, *words, *limits, environment={"OPENAI_API_KEY": "key-of-the-tests"}))
+        out = printed(run_here(folder, *words, *limits, environment=KEY))
     assert out.splitlines()[-4:] == [
         "note: other has no labels of this task, so no measure can be computed.",
         "note: 2 queries have no gold answers: whether an answer is correct rests on what the model knows.",
@@ -65,7 +66,7 @@ def test_systems_without_labels_are_named(folder: Path) -> None:
 def test_if_all_calls_fail_it_says_why_and_what_to_do(folder: Path, task: str) -> None:
     with LLMServer(lambda _: {"verdict": "fine"}) as server:
         words = ("judge", "rag.jsonl", "--task", task, "-o", "verdicts.jsonl", "--model", "m", "--base-url", server.url)
-        out = printed(run_here(folder, *words, environment={"OPENAI_API_KEY": "key-of-the-tests"}))
+        out = printed(run_here(folder, *words, environment=KEY))
     field = "claims" if task == "faithfulness" else "label"
     again = "With --retry-failed (in Python retry_failed=True), they are made again."
     assert f"note: 2 calls failed: The field {field} is missing. {again}" in out
@@ -81,7 +82,7 @@ def test_an_evaluation_names_what_could_not_be_extracted_for_any_query(folder: P
     with LLMServer(lambda sent: {} if _NAMES[sent.prompt] == "claims" else toy_rule(sent)) as server:
         for task in ("faithfulness", "context"):
             words = ("judge", "rag.jsonl", "--task", task, "-o", "verdicts.jsonl", "--model", "m")
-            run_here(folder, *words, "--base-url", server.url, environment={"OPENAI_API_KEY": "key-of-the-tests"})
+            run_here(folder, *words, "--base-url", server.url, environment=KEY)
     note = (
         "note: the claims of the answer could not be extracted for 2 queries, most often with this error: The field"
         " claims is missing. Measures of them are left out. `karat judge --retry-failed` asks again."
@@ -152,3 +153,15 @@ def test_unjudged_documents_are_estimated(folder: Path) -> None:
 def test_mistakes_are_one_line_and_leave_no_file(folder: Path, words: list[str], message: str) -> None:
     assert message in mistake(folder, "judge", *words)
     assert [*folder.iterdir()] == [folder / "rag.jsonl"]
+
+
+def test_whether_answers_address_the_question_needs_only_questions_and_answers(folder: Path) -> None:
+    answers = [{"query": "q1", "question": "How hard?", "answer": "Soft."}, {"query": "q2", "answer": " "}]
+    (folder / "rag.jsonl").write_text("".join(json.dumps(record) + "\n" for record in answers))
+    with LLMServer(toy_rule) as server:
+        words = ("judge", "rag.jsonl", "--task", "answer_relevance", "-o", "verdicts.jsonl", "--model", "m")
+        out = printed(run_here(folder, *words, "--base-url", server.url, environment=KEY))
+    assert [sent.data for sent in server.sent] == [{"question": "How hard?", "answer": "Soft."}]
+    table = ["measure              rag", "────────────────────────", "AnswerRelevance   0.2500", "2 queries"]
+    assert out.splitlines()[:4] == table
+    assert good(folder, "evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl").splitlines() == table

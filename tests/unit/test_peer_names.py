@@ -52,7 +52,8 @@ INSTEAD = {
     "context_relevancy ContextualRelevancy": "P@k",
     "answer_correctness answer_similarity SemanticSimilarity bertscore FactualCorrectness": "SAS",
     "bleu BleuScore rouge1 chrf meteor": "RougeL",
-    "answer_relevancy ResponseRelevancy GEval": "compare, diff and gate",
+    "answer_relevancy ResponseRelevancy": "AnswerRelevance",
+    "GEval": "compare, diff and gate",
 }
 
 

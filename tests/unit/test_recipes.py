@@ -8,6 +8,7 @@ from karat.grounding.labels.recipes import RECIPES, task_of, wanted_labels
 from karat.grounding.responses.responses import items_of
 from karat.grounding.responses.results import read_responses
 from karat.grounding.verdict_file.records import Item
+from karat.grounding.verdict_file.tasks import BUILT_IN
 
 [RESPONSE] = read_responses(
     [{"query": "q", "answer": "A [1]. B [1][2][3]. C [9]. D.", "retrieved": ["a b", "c d", "e f"]}]
@@ -31,6 +32,7 @@ ITEMS = [
         ("coverage", "n1:p1 n1:p2 n1:p3"),
         ("claims", "c1:p1 c1:p2 c1:p3 c1:gold g1:p1 g1:p2 g1:p3 g1:answer"),
         ("correctness", "answer:"),
+        ("answer_relevance", "answer:"),
         ("abstention", "answer:"),
         ("politeness", "answer:"),
     ],
@@ -57,4 +59,4 @@ def test_a_claim_is_one_of_the_answer_unless_it_says_otherwise() -> None:
 
 
 def test_every_recipe_asks_for_a_built_in_task() -> None:
-    assert {task_of(recipe) for recipe in RECIPES} == {"support", "relevance", "correctness", "abstention"}
+    assert {task_of(recipe) for recipe in RECIPES} == set(BUILT_IN)

@@ -91,7 +91,7 @@ def test_the_measure_names_of_other_libraries_are_accepted(theirs: str, ours: st
         ("nauc_ndcg_at_10_max", "of MTEB"),
         ("LLMContextPrecisionWithReference", "AP(norm=found, credit=rank)"),
         ("contextual_recall@5", "RecallAll"),
-        ("answer_relevancy", "karat compare, diff and gate"),
+        ("answer_relevancy", "AnswerRelevance is computed from labels"),
         ("answer_correctness", "TokenF1"),
         ("BLEU", "RougeL"),
         ("IPrec@1.5", "between 0 and 1"),

@@ -416,6 +416,21 @@ def test_items_whose_text_has_changed_are_noted(sheet: Path, tmp_path: Path) -> 
     assert added.notes == ("2 items have another text now; earlier labels are not about them",)
 
 
+def test_people_label_whether_an_answer_addresses_the_question(tmp_path: Path) -> None:
+    todo, verdicts = tmp_path / "todo.csv", tmp_path / "verdicts.jsonl"
+    sheet = sheet_of("answer_relevance", read_responses([{"query": "q", "answer": "In 1848."}], system="rag").responses)
+    [cells] = sheet.rows
+    assert dict(zip(COLUMNS, cells, strict=True)) | {"record": ""} == {
+        "row": "1 of 1", "question": "q", "item": "“In 1848.”",
+       "compare_with": "", "label": "", "why": "", "record": "",
+        "asked": "Does this answer address the question, whether right or wrong: fully, partly, or not at all (no)?",
+        "allowed": "no | partly | fully | nothing_to_judge",
+    }  # fmt: skip
+    write_sheet(sheet, todo)
+    add_to_verdict_file(read_filled_sheet(filled(todo, "partly")), verdicts)
+    assert evaluate_verdicts(verdicts).means == {"AnswerRelevance": 0.5}
+
+
 def test_claims_and_sentences_of_an_earlier_answer_are_removed_when_labels_of_the_new_one_are_added(
     tmp_path: Path,
 ) -> None:

@@ -204,6 +204,7 @@ WORKED = [
     *_supports("s4", context="none"),
     _label("correctness", "answer", "partial"),
     _label("tone", "answer", "neutral"),
+    _label("answer_relevance", "answer", "partly"),
     _label("abstention", "answer", "answered"),
     _label("abstention", "gold", "answered"),
 ]  # fmt: skip
@@ -227,6 +228,7 @@ support."""
         ("ClaimPrecision", 2 / 5), ("ClaimRecall", 2 / 3), ("ClaimF1", 1 / 2), ("ContextUtilization", 1 / 2),
         ("NoiseSensitivity", 1 / 5), ("NoiseSensitivity(passages=irrelevant)", 1 / 5),
         ("Hallucination", 1 / 5), ("SelfKnowledge", 1 / 5), ("Correctness", 0.5), ("Correctness(task=tone)", 0.25),
+        ("AnswerRelevance", 0.5),
         ("Abstention", 1), ("Abstention(questions=answerable)", 1), ("Abstention(questions=unanswerable)", None),
     ],
 )  # fmt: skip

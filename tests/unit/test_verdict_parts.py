@@ -22,8 +22,8 @@ from tests.random_verdicts import RUBRIC, Record, labelled_by_several, random_qu
 ALL_MEASURES = [
     "Faithfulness", "Faithfulness(unit=sentences)", "ContextRelevance", "ContextPrecision", "ContextRecall",
     "NuggetRecall(kind=vital)", "NuggetRecall", "CitationRecall", "CitationPrecision", "SupportPrecision",
-    "SupportRecall", "ClaimPrecision", "ClaimRecall", "Hallucination", "Correctness", "Abstention", "CitationValid",
-    "NuggetCoverage", "Correctness(task=tone)",
+    "SupportRecall", "ClaimPrecision", "ClaimRecall", "Hallucination", "Correctness", "AnswerRelevance", "Abstention",
+    "CitationValid", "NuggetCoverage", "Correctness(task=tone)",
 ]  # fmt: skip
 
 

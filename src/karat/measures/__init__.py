@@ -19,7 +19,7 @@ from karat.measures.labels.citations import CitationF1, CitationPrecision, Citat
 from karat.measures.labels.citations import SupportPrecision, SupportRecall
 from karat.measures.labels.claims import ClaimF1, ClaimPrecision, ClaimRecall, ContextUtilization
 from karat.measures.labels.claims import Hallucination, NoiseSensitivity, SelfKnowledge
-from karat.measures.labels.rubrics import Abstention, Correctness
+from karat.measures.labels.rubrics import Abstention, AnswerRelevance, Correctness
 from karat.measures.answers import EM, SAS, Contains, RougeL, TokenF1, TokenPrecision, TokenRecall
 from karat.registry import Measure, definitions, meanings, parse, register
 
@@ -33,6 +33,7 @@ __all__ = [
     "RR",
     "SAS",
     "Abstention",
+    "AnswerRelevance",
     "Bpref",
     "CitationF1",
     "CitationPrecision",

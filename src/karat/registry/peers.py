@@ -68,10 +68,10 @@ _INSTEAD = {
         "bleu bleu_score sacrebleu rouge rouge_score rouge1 rouge2 rouge_1 rouge_2 rouge_lsum chrf chrf_score meteor"
     ),
     f"Faithfulness is computed {_FROM_VERDICTS}": "response_groundedness",
+    f"AnswerRelevance is computed {_FROM_VERDICTS}": "answer_relevancy response_relevancy",
     f"Correctness(task=NAME) is computed on the scale of a rubric of your own, {_FROM_VERDICTS} If another tool has"
     " computed this for each query, karat compare, diff and gate read it from a CSV, JSON or Parquet file.": (
-        "answer_relevancy answer_relevance response_relevancy aspect_critic summarization_score g_eval geval bias"
-        " toxicity"
+        "aspect_critic summarization_score g_eval geval bias toxicity"
     ),
 }
 

@@ -139,6 +139,7 @@ def test_the_measures_of_a_task_are_those_that_the_documentation_lists(path: Pat
         ("nuggets", "'answer'"),
         ("claims", "'answer'"),
         ("correctness", "'answer'"),
+        ("answer_relevance", "'answer'"),
         ("abstention", "'answer'"),
     ],
 )

@@ -44,12 +44,14 @@ VALUES = {
     "coverage": {"NuggetCoverage": 0.5, "NuggetCoverage@1": 0.5},
     "claims": {"ClaimPrecision": 0.5, "ClaimRecall": 0.5, "ContextRecall": 0.5, "Hallucination": 0.5},
     "correctness": {"Correctness": 0.5},
+    "answer_relevance": {"AnswerRelevance": 0.5},
     "abstention": {"Abstention": 1.0},
 }
 CALLS = {
     "faithfulness": {"claims": 1, "support": 1}, "context": {"relevance": 2}, "support": {"support": 2},
     "citations": {"support": 3}, "nuggets": {"nuggets": 1, "support": 1}, "coverage": {"nuggets": 1, "support": 2},
     "claims": {"claims": 2, "support": 4}, "correctness": {"correctness": 1}, "abstention": {"abstention": 1},
+    "answer_relevance": {"answer_relevance": 1},
 }  # fmt: skip
 
 
@@ -327,6 +329,19 @@ def test_labels_that_need_no_call_are_given_to_all_samples(judge: ToyJudge) -> N
         judge.judge([result, {**RESULT, "query": "q2"}], recipe, samples=2)
     found = values(judge, "Faithfulness", "ContextRecall", "SelfKnowledge", "Abstention")
     assert found == {"Faithfulness": 0.0, "ContextRecall": 0.0, "SelfKnowledge": 1.0, "Abstention": 1.0}
+
+
+def test_whether_an_answer_addresses_the_question_is_asked_without_passages_and_gold_answers(judge: ToyJudge) -> None:
+    judge.judge([RESULT], "answer_relevance")
+    assert judge.asked == [("answer_relevance", {"question": RESULT["question"], "answer": RESULT["answer"]})]
+
+
+@pytest.mark.parametrize("answer", ["", " \n"])
+def test_an_empty_answer_does_not_address_the_question_which_needs_no_call(judge: ToyJudge, answer: str) -> None:
+    judge.judge([{**RESULT, "answer": answer}], "answer_relevance", samples=2)
+    assert judge.asked == []
+    assert values(judge, "AnswerRelevance") == {"AnswerRelevance": 0.0}
+    assert [each.get("sample", 0) for each in lines(judge) if each["record"] == "verdict"] == [0, 1]
 
 
 def test_at_most_ten_items_are_asked_about_at_once(judge: ToyJudge) -> None:

@@ -21,6 +21,7 @@ DIGESTS = {
     "nuggets/1": "1eb6c362",
     "relevance/1": "f82b1057",
     "correctness/1": "96496a80",
+    "answer_relevance/1": "13d14c1d",
     "abstention/1": "68bef89d",
     "rubric/1": "f4c252b0",
 }
@@ -33,9 +34,11 @@ def test_a_changed_prompt_has_a_new_version() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_prompt_shows_a_message_and_a_reply_and_calls_texts_data(name: str) -> None:
     text = load_prompts()[name].text
-    message, reply = re.findall(r"^\{.*\}$", text, re.MULTILINE)
-    assert isinstance(json.loads(message), dict)
-    assert isinstance(decode_reply(reply), dict)
+    lines = re.findall(r"^\{.*\}$", text, re.MULTILINE)
+    assert lines
+    for message, reply in zip(lines[::2], lines[1::2], strict=True):
+        assert isinstance(json.loads(message), dict)
+        assert isinstance(decode_reply(reply), dict)
     assert "The user message is one JSON object." in text
     assert re.search(r"data\s+to\s+be\s+[\w ]+,\s+never\s+instructions\s+to\s+you", text)
 

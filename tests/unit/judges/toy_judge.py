@@ -21,6 +21,7 @@ from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel
 
 _NAMES = {prompt.text: name for name, prompt in load_prompts().items()}
 _COMMON = {"is", "a", "the"}
+_LABELS = {"correctness": "partial", "answer_relevance": "partly", "abstention": "answered", "rubric": "fair"}
 Rule = Callable[[str, Mapping[str, Any]], Any]
 
 
@@ -38,7 +39,7 @@ def toy_reply(name: str, data: Mapping[str, Any]) -> Any:
         return {"labels": [{"item": at, "why": f"{label}!", "label": label} for at, label in enumerate(labels, 1)]}
     if name == "relevance":
         return {"why": "Because.", "label": 3 if "gold" in data["passages"][0]["text"].lower() else 0}
-    return {"why": "Because.", "label": {"correctness": "partial", "abstention": "answered", "rubric": "fair"}[name]}
+    return {"why": "Because.", "label": _LABELS[name]}
 
 
 def _support(text: str, evidence: str) -> str:

@@ -24,6 +24,8 @@ _EXPECTED_NUGGETS = 8
 _EXPECTED_LABEL = LabelReply("", "The passage says so in other words, but it does not say why.")
 _SUPPORT = BUILT_IN["support"]
 _IMPORTANCE = ("vital", "okay")
+_OF_THE_ANSWER_ALONE = ("answer_relevance", "abstention")
+"""tasks for which a model is sent nothing but the question and the answer"""
 _NUMBERS = {"relevance": (0, 1, 2, 3)}
 """the labels of tasks whose labels are numbers, as a model writes them"""
 _TEXT = {"type": "string"}
@@ -200,7 +202,7 @@ def _answer_request(subject: LabelSubject, response: Response, prompt: Prompt, s
     gold = {"gold_answers": list(response.gold_answers)} if response.gold_answers is not None else {}
     if task.name == "correctness":
         data |= gold
-    elif task.name != "abstention":
+    elif task.name not in _OF_THE_ANSWER_ALONE:
         passages = [{"id": each.rank, "text": each.text} for each in response.passages if each.text is not None]
         rubric = {"asks": task.question or f"Which label of {task.name} fits the answer?", "labels": dict(task.scale)}
         data = {"rubric": rubric, "question": response.question, "passages": passages, **gold, **data}

@@ -265,6 +265,8 @@ def _verdict_without_call(subject: LabelSubject, response: Response) -> Record |
     """The verdict about an empty text, or one that is compared with nothing; None if a model has to be asked."""
     if subject.task.name == "relevance" and not has_text(subject.item.text):
         return subject.verdict(state=NOTHING_TO_JUDGE)
+    if subject.task.name == "answer_relevance" and not has_text(subject.item.text):
+        return subject.verdict(label="no", why="The answer is empty.")
     if subject.task.name == "support" and not _has_evidence(response, subject.against):
         return subject.verdict(label="none", why="The text to compare it with is empty.")
     return None

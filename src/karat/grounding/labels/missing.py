@@ -18,7 +18,8 @@ _MEASURES = (
     "Faithfulness", "Faithfulness(unit=sentences)", "ContextRelevance", "ContextPrecision", "ContextRecall",
     "NuggetRecall(kind=vital)", "NuggetRecall", "NuggetCoverage", "CitationRecall", "CitationPrecision", "CitationF1",
     "SupportPrecision", "SupportRecall", "ClaimPrecision", "ClaimRecall", "ClaimF1", "ContextUtilization",
-    "NoiseSensitivity", "Hallucination", "SelfKnowledge", "Correctness", "Abstention",
+    "NoiseSensitivity", "Hallucination", "SelfKnowledge", "Correctness", "AnswerRelevance",
+    "Abstention",
 )  # fmt: skip
 """computed for the recipe that asks for their labels"""
 _NOT_BY_DEFAULT = (

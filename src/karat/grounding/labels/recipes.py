@@ -7,7 +7,7 @@
 `nuggets`: each nugget against the answer. `coverage`: each nugget against each passage.
 `claims`: the claims of the answer against each passage and the gold answer, and those of the gold answer against each
 passage and the answer.
-`correctness`, `abstention`: the answer as a whole. A rubric of the user's own also is about the answer as a whole.
+`correctness`, `answer_relevance`, `abstention`, and a rubric of the user's own: the answer as a whole.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from karat.options import Recipe
 
 RECIPES: tuple[str, ...] = get_args(Recipe)
 
-_TASKS = {"context": "relevance", "correctness": "correctness", "abstention": "abstention"}
+_TASKS = {"context": "relevance"} | {name: name for name in ("correctness", "answer_relevance", "abstention")}
 _ITEM_TYPES = {
     "support": "sentence", "citations": "sentence", "context": "passage", "claims": "claim", "nuggets": "nugget",
     "coverage": "nugget",

@@ -232,6 +232,8 @@ def _question(task: Task, item: Item, against: Against, response: Response) -> s
     if task.name == "correctness":
         gold = ", compared with the gold answers" if response.gold_answers else ""
         return f"Is this answer correct{gold}: correct, partial or incorrect?"
+    if task.name == "answer_relevance":
+        return "Does this answer address the question, whether right or wrong: fully, partly, or not at all (no)?"
     if task.name == "abstention":
         return "Is this an answer (answered), or does it refuse to answer (refused)?"
     return _visible(task.question) or f"Which label of {task.name} fits this answer?"

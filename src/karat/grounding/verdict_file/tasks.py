@@ -60,6 +60,11 @@ BUILT_IN = {
         ),
         Task("relevance", {"0": 0, "1": 1, "2": 2, "3": 3}, "How relevant is this passage to the question?"),
         Task("correctness", {"incorrect": 0, "partial": 0.5, "correct": 1}, "Is this answer correct?"),
+        Task(
+            "answer_relevance",
+            {"no": 0, "partly": 0.5, "fully": 1},
+            "Does this answer address the question, whether right or wrong?",
+        ),
         Task("abstention", {"answered": 0, "refused": 1}, "Does this answer the question, or refuse to?"),
     )
 }

@@ -1,4 +1,4 @@
-"""The answer as a whole: graded on a scale, or refused."""
+"""The answer as a whole: graded on a scale, about the question or not, or refused."""
 
 from __future__ import annotations
 
@@ -36,6 +36,26 @@ def Correctness(verdicts: Verdicts, *, task: Task = "correctness") -> Floats:
     0.5
     """
     return verdicts.answer(task)
+
+
+@register(
+    formula="AnswerRelevance = 1 if the answer addresses the question fully, ½ if partly, 0 if not",
+    reference="TruLens, Answer relevance (RAG triad); on a scale of three labels",
+    takes="verdicts",
+    aliases=("answer_relevance",),
+    labels=lambda _: {Relation("answer_relevance", "answer"): 1},
+)
+def AnswerRelevance(verdicts: Verdicts) -> Floats:
+    """Answer relevance: how far the answer addresses the question, whether it is right, supported or neither.
+
+    A refusal and an empty answer do not address it. Whether a refusal was right is what `Abstention` measures.
+
+    >>> row = {"task": "answer_relevance", "item": "answer"}
+    >>> labels = [{**row, "query": "q", "label": "fully"}, {**row, "query": "r", "label": "partly"}]
+    >>> evaluate_verdicts(labels, "AnswerRelevance")["AnswerRelevance"]
+    0.75
+    """
+    return verdicts.answer("answer_relevance")
 
 
 @register(

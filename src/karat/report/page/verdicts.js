@@ -26,6 +26,12 @@ function labelLegend() {
 }
 
 // A label in words, with a shape of its own.
+// The marks of labels of the answer as a whole are those of support.
+const SHAPES = {
+  correctness: { correct: "full", partial: "partial", incorrect: "none" },
+  answer_relevance: { fully: "full", partly: "partial", no: "none" },
+};
+
 function labelBadge(label, words, text = null, title = null) {
   const known = label ?? "unknown";
   const kind = Object.hasOwn(MARKS, known) ? known : label === null ? "unknown" : "other";
@@ -76,7 +82,7 @@ class LabelledAnswer {
     );
   }
 
-  // What is said about the answer as a whole: correctness, abstention and rubrics; and about the gold answer.
+  // What is said about the answer as a whole: correctness, answer relevance, abstention and rubrics; and about the gold answer.
   whole() {
     const { sentences, answer } = this.items;
     const text = !sentences && answer?.[0].text && element("p.words", { dir: "auto" }, printableLines(answer[0].text));
@@ -118,7 +124,7 @@ class LabelledAnswer {
     const tasks = Object.keys(content.verdicts.scales).filter((task) => task !== "support" && !(of === "passages" && task === "relevance"));
     return tasks.filter((task) => item.labels?.[task] !== undefined || (this.has(`${of} ${task}`) && !item.dropped && of !== "gold")).filter((task) => of !== "gold" || item.labels[task] !== "answered").map((task) => {
       const label = item.labels?.[task] ?? null;
-      const shape = { correct: "full", incorrect: "none", partial: "partial" }[label];
+      const shape = SHAPES[task]?.[label];
       const badge = shape ? labelBadge(shape, {}, printable(label), this.byline(item, task)) : this.badge(item, task);
       return element("span.task", {}, element("span.quiet", {}, `${printable(task)} `), badge);
     });
