@@ -161,7 +161,7 @@ def test_a_chat_generator_that_is_not_imported_is_not_loaded() -> None:
     known = "haystack.components.generators.chat.openai.OpenAIChatGenerator"
     saved["init_parameters"] = {"chat_generator": {"type": known, "init_parameters": {"wrong": 1}}}
     with pytest.raises(KaratError, match=rf"^the chat generator {known} cannot be loaded: "):
-        evaluators.FaithfulnessEvaluator.from_dict(saved)
+        evaluators.FaithfulnessEvaluator.from_dict(saved, allowed_env_vars=["OPENAI_API_KEY"])
 
 
 def test_what_haystack_saved_by_default_is_loaded_without_haystack() -> None:

@@ -141,7 +141,9 @@ class Pipeline:
 
         Haystack's components are replaced by karat's of the same name. Only classes that are registered with
         `component` are instantiated. The dictionary can name an environment variable only if it is one that the
-        component reads by default (HF_API_TOKEN and HF_TOKEN for SASEvaluator), or is in `allowed_env_vars`.
+        component reads by default (HF_API_TOKEN and HF_TOKEN for SASEvaluator), or is in `allowed_env_vars`. A chat
+        generator also needs this permission for its default key, if it has parameters that may change where the key is
+        sent: the address of a server, a proxy, or any that karat does not know. `["*"]` allows all variables.
         """
         parts = {key: _part(data, key, kind) for key, kind in _PARTS.items()}
         pipeline = cls(parts["metadata"])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import Any, Self
 
 from karat.components.component import registered, type_name
-from karat.errors import KaratError, Parameter, did_you_mean, enumeration, require, shown
-from karat.errors.arguments import check_names
+from karat.components.environment import check_env_vars
+from karat.errors import KaratError, did_you_mean, require, shown
 
 
 def component_class(name: str) -> type:
@@ -66,43 +66,6 @@ def _components() -> Mapping[str, type]:
     import karat.components.preprocessors  # noqa: F401
 
     return registered()
-
-
-def check_env_vars(cls: type, description: object, allowed: Collection[str]) -> None:
-    """Reject a saved component that reads environment variables other than those that are allowed.
-
-    A class can list variables that are always allowed for it: `env_vars = ("HF_TOKEN",)`. A file must not name others,
-    because a component may send what it reads to a server; and not even these if it names the server.
-    """
-    if isinstance(allowed, str):
-        hint = f"Pass a list: [{shown(allowed)}]."
-        raise KaratError([Parameter("allowed_env_vars", allowed), " is a string"], hint=hint)
-    servers = [*_values(description, "base_url", "api_base_url")]
-    own = () if servers else getattr(cls, "env_vars", ())
-    permitted = {*check_names("allowed_env_vars", allowed, ["NAME"]), *own}
-    named = dict.fromkeys(_values(description, "env_vars", "api_key_env"))
-    refused = [name for name in named if name not in permitted]
-    if refused:
-        names = enumeration([shown(name) for name in refused], "and")
-        sent = f" and sends it to {shown(servers[0])}" if servers else ""
-        raise KaratError(
-            f"the saved component reads {names} from the environment{sent}, which was not allowed",
-            hint=["If you trust it, pass ", Parameter("allowed_env_vars", refused), "."],
-        )
-
-
-def _values(description: object, *names: str) -> Iterator[str]:
-    """The values that have one of these names anywhere in a description; Haystack saves a Secret as `env_vars`."""
-    waiting: list[Any] = [description]
-    seen: set[int] = set()
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen or not isinstance(value, Mapping | list | tuple):
-            continue
-        seen.add(id(value))
-        for named in filter(None, map(value.get, names) if isinstance(value, Mapping) else ()):
-            yield from map(str, named if isinstance(named, list | tuple | set | frozenset) else [named])
-        waiting.extend(value.values() if isinstance(value, Mapping) else value)
 
 
 def default_to_dict(instance: object, **init_parameters: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, get_origin
 
 from karat.components.component import unknown_input
+from karat.components.environment import haystack_class
 from karat.components.serialization import component_to_dict
 from karat.components.types import type_text
 from karat.errors import KaratError, Parameter, Place, require, shown
@@ -65,8 +66,7 @@ def generator_from_dict(description: object) -> ChatGenerator:
     import whatever module its parameters name.
     """
     name = description.get("type") if isinstance(description, Mapping) else None
-    is_safe = isinstance(name, str) and "haystack.core.serialization_security" in sys.modules
-    cls = sys.modules["haystack"].component.registry.get(name) if is_safe else None
+    cls = haystack_class(name) if "haystack.core.serialization_security" in sys.modules else None
     if cls is None:
         what = f"{shown(name, 100)} is not a chat generator that is imported"
         hint = "Import its class from Haystack before you load it, or pass the name of a model instead."
