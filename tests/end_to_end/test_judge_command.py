@@ -47,6 +47,27 @@ def test_a_judge_adds_labels_that_the_results_are_evaluated_with(folder: Path) -
     assert estimated[2].split() == ["0", "2", "0", "0"]
 
 
+def test_lines_that_somebody_corrected_stay_and_count_in_the_next_run_and_in_a_replay(folder: Path) -> None:
+    path = folder / "verdicts.jsonl"
+    with LLMServer(toy_rule) as server:
+        words = (*JUDGE, "--model", "tester", "--base-url", server.url)
+        run_here(folder, *words, environment={"OPENAI_API_KEY": "key-of-the-tests"})
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        [label] = [each for each in records if each.get("label") == "none"]
+        [claim] = [each for each in records if each.get("query") == "q2" and each.get("type") == "claim"]
+        with path.open("a") as file:
+            file.writelines(
+                json.dumps(each) + "\n" for each in ({**label, "label": "full"}, {**claim, "removed": True})
+            )
+        before, sent = path.read_bytes(), len(server.sent)
+        again = printed(run_here(folder, *words, environment={"OPENAI_API_KEY": "key-of-the-tests"}))
+        assert len(server.sent) == sent
+    assert path.read_bytes() == before
+    assert again.splitlines()[2].split()[:2] == ["Faithfulness", "1.0000"]
+    assert good(folder, *JUDGE, "--replay").splitlines()[:4] == again.splitlines()[:4]
+    assert [*folder.glob("*.removed")] == []
+
+
 def test_systems_without_labels_are_named(folder: Path) -> None:
     other = [{**record, "answer": f"No. {record['answer']}"} for record in RESULTS]
     (folder / "other.jsonl").write_text("".join(json.dumps(record) + "\n" for record in other))

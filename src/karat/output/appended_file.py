@@ -77,6 +77,19 @@ class AppendedFile:
         raise self._failure from None
 
 
+def keep_beside(path: str, suffix: str, data: bytes) -> str:
+    """Add data to the file that has the same name and a suffix, as whole lines, and return its name."""
+    name = f"{path}.{suffix}"
+    with errors_about(name), open(name, "ab+") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            file.write(b"" if file.read(1) == b"\n" else b"\n")
+        file.write(data if data.endswith(b"\n") else data + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return name
+
+
 def _open_and_lock(target: Path, path: str, create: bool) -> int:
     """The handle of a regular file that this process has locked."""
     while True:

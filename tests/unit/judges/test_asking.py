@@ -39,9 +39,9 @@ class RecordingJournal(Journal):
         super().__init__()
         self.written: list[tuple[Record | None, Sequence[Record]]] = []
 
-    def write(self, call: Record | None, records: Sequence[Record]) -> None:
-        super().write(call, records)
+    def write(self, call: Record | None, records: Sequence[Record]) -> list[Record]:
         self.written.append((call, records))
+        return super().write(call, records)
 
 
 def asker_for(answers: Any, **options: Any) -> tuple[Asker, ScriptedModel, RecordingJournal]:

@@ -150,6 +150,50 @@ def test_a_claim_can_be_corrected_in_an_editor(judge: ToyJudge, corrected: Calla
     assert (judge.asked, judge.path.read_bytes()) == ([], content)
 
 
+def copied(judge: ToyJudge, **fields: Any) -> dict[str, Any]:
+    """The line of a claim, or of a label about it."""
+    [line] = [each for each in lines(judge) if fields.items() <= each.items()]
+    return line
+
+
+def test_lines_that_somebody_copied_to_correct_them_count_and_stay(judge: ToyJudge) -> None:
+    """A claim is removed, another one has another text and no digest, and the label of a third one is another."""
+    result = {**RESULT, "answer": "Gold is soft. Gold is blue. Gold is old."}
+    judge.judge([result], "faithfulness")
+    removed = {**copied(judge, id="claim1"), "removed": True}
+    reworded = {name: value for name, value in copied(judge, id="claim2").items() if name != "digest"}
+    relabelled = {**copied(judge, item="claim3"), "label": "full"}
+    append(judge, removed, {**reworded, "text": "Iron is hard"}, relabelled)
+    before = judge.path.read_bytes()
+    judge.judge([result], "faithfulness")
+    [(_, data)] = judge.asked
+    assert [each["text"] for each in data["items"]] == ["Iron is hard", "Gold is old"]
+    assert judge.path.read_bytes().startswith(before)
+    for _ in range(2):
+        assert values(judge, "Faithfulness") == {"Faithfulness": 1.0}
+        after = judge.path.read_bytes()
+        judge.judge([result], "faithfulness")
+        assert (judge.asked, judge.path.read_bytes()) == ([], after)
+
+
+@pytest.mark.parametrize("answer", ["Gold is soft.", "Gold is soft. Gold is blue."])
+def test_an_answer_whose_claims_somebody_removed_has_none(judge: ToyJudge, answer: str) -> None:
+    judge.judge([{**RESULT, "answer": answer}], "faithfulness")
+    append(judge, *({**each, "removed": True} for each in lines(judge) if each.get("type") == "claim"))
+    before = judge.path.read_bytes()
+    judge.judge([{**RESULT, "answer": answer}], "faithfulness")
+    assert (judge.asked, judge.path.read_bytes()) == ([], before)
+
+
+def test_a_corrected_label_is_not_overwritten_when_a_claim_beside_it_is_asked_about_again(judge: ToyJudge) -> None:
+    judge.judge([RESULT], "faithfulness")
+    append(judge, {**copied(judge, item="claim2"), "label": "full"})
+    append(judge, {**copied(judge, id="claim1"), "text": "Iron is hard"})
+    judge.judge([RESULT], "faithfulness")
+    assert len(judge.asked) == 1
+    assert values(judge, "Faithfulness") == {"Faithfulness": 1.0}
+
+
 def test_claims_without_a_call_are_used(judge: ToyJudge) -> None:
     append(judge, {"record": "item", "query": "q1", "id": "x", "type": "claim", "text": "Gold is soft"})
     append(judge, {"record": "item", "query": "q1", "id": "y", "type": "nugget", "text": "Gold is soft"})

@@ -34,7 +34,8 @@ def call(key: str, reply: str | None = "{}", state: str = "done", **more: Any) -
 
 def item(name: str = "c1", text: str = "Gold is soft.", query: str = "q1", system: str | None = "a") -> dict[str, Any]:
     owner = {"query": query, "system": system} if system else {"query": query}
-    return {"record": "item", **owner, "id": name, "type": "claim", "of": "answer", "text": text}
+    of = {"id": name, "type": "claim", "of": "answer", "text": text, "digest": text_digest(text)}
+    return {"record": "item", **owner, **of}
 
 
 def verdict(name: str = "c1", label: str | None = "full", system: str = "a", **more: Any) -> dict[str, Any]:
@@ -246,13 +247,19 @@ def _temporary(content: bytes) -> Iterator[Path]:
         yield path
 
 
-def test_what_was_removed_is_said(path: Path, written: bytes) -> None:
+def test_what_was_removed_is_said_and_kept_in_a_file_beside_it(path: Path, written: bytes) -> None:
+    kept = path.with_name("verdicts.jsonl.removed")
     path.write_bytes(written[:-20])
     with Journal(path) as file:
-        assert file.notes == [f"{path}: 4 lines of an unfinished call were removed from the end"]
+        what = "4 lines of an unfinished call were removed from the end, and are kept in"
+        assert file.notes == [f"{path}: {what} {kept}"]
+    assert path.read_bytes() + kept.read_bytes() == written[:-20] + b"\n"
     path.write_bytes(written + b'{"rec')
     with Journal(path) as file:
-        assert file.notes == [f"{path}: 1 line of an unfinished call was removed from the end"]
+        what = "1 line of an unfinished call was removed from the end, and is kept in"
+        assert file.notes == [f"{path}: {what} {kept}"]
+    assert kept.read_bytes().splitlines()[3:] == [written[:-20].splitlines()[-1], b'{"rec']
+    assert path.read_bytes() == written
 
 
 def test_labels_whose_calls_somebody_removed_stay(path: Path) -> None:
@@ -490,14 +497,86 @@ def test_a_file_that_is_only_read_need_not_be_complete(path: Path) -> None:
         assert file.known("k2") is None
 
 
-def test_a_removed_item_is_gone_until_it_is_written_again(journal: Journal) -> None:
-    removed = {**item("c1"), "text": None, "removed": True}
+def test_an_outdated_item_is_gone_until_it_is_written_again(journal: Journal) -> None:
+    removed = {**item("c1"), "text": None, "removed": True, "outdated": True}
     journal.write(call("k1"), [item("c1"), item("c2")])
     journal.write(None, [removed])
     assert [each.id for each in journal.items("q1", "a").values()] == ["c2"]
     journal.write(None, [removed])
     journal.reuse("k1", [item("c1"), item("c2")])
     assert {each.id for each in journal.items("q1", "a").values()} == {"c1", "c2"}
+
+
+REMOVED = {**item("c1"), "removed": True}
+MINIMAL = {name: REMOVED[name] for name in ("record", "query", "system", "id", "type", "removed")}
+
+
+@pytest.mark.parametrize("removed", [{**REMOVED, "call": "k1"}, REMOVED, MINIMAL], ids=["copied", "without", "minimal"])
+def test_an_item_that_somebody_removed_does_not_return_with_the_reply(path: Path, removed: dict[str, Any]) -> None:
+    with Journal(path) as file:
+        file.write(call("k1"), [item("c1")])
+    with path.open("ab") as end:
+        end.write(record_line(removed))
+    before = path.read_bytes()
+    with Journal(path) as file:
+        assert [each.get("removed") for each in file.reuse("k1", [item("c1")])] == [True]
+        assert file.items("q1", "a") == {}
+    assert path.read_bytes() == before
+    with Journal(path) as file:  # another answer has another claim with this id
+        file.write(call("k2"), [item("c1", "Iron is hard.")])
+        assert file.items("q1", "a")["c1"].text == "Iron is hard."
+
+
+def test_a_corrected_item_returns_when_its_answer_changes_back(path: Path) -> None:
+    with Journal(path) as file:
+        file.write(call("k1"), [item("c1"), item("c2")])
+    with path.open("ab") as end:
+        end.write(record_line({**item("c1", "Gold is yellow."), "digest": None, "call": "k1"}))
+    with Journal(path) as file:
+        outdated = [{**item(name), "text": None, "removed": True, "outdated": True} for name in ("c1", "c2")]
+        file.write(None, outdated)
+        assert file.reuse("k1", [item("c1"), item("c2")])[0]["text"] == "Gold is yellow."
+        assert {each.text for each in file.items("q1", "a").values()} == {"Gold is yellow.", "Gold is soft."}
+
+
+def test_a_corrected_label_counts_for_the_texts_that_it_is_about(path: Path) -> None:
+    corrected = verdict(label="none", digest="d1", call="k1")
+    with Journal(path) as file:
+        file.write(call("k1"), [verdict(digest="d1"), verdict("c2")])
+    with path.open("ab") as end:
+        end.write(record_line(corrected))
+    with Journal(path) as file:
+        assert file.reuse("k1", [verdict(digest="d1"), verdict("c2")]) == [corrected, verdict("c2")]
+        assert file.write(call("k2"), [verdict(digest="d1")]) == [corrected]
+        assert file.write(call("k3"), [verdict(digest="d2")]) == [verdict(digest="d2")]
+    assert list(read_verdict_records(path).labels.label) == ["full", "full", "none", "full"]
+
+
+@pytest.mark.parametrize("reply", ["?", None])
+def test_a_call_that_failed_is_not_made_again_for_labels_that_somebody_gave(path: Path, reply: str | None) -> None:
+    failed = verdict(label=None, state="failed")
+    request = ModelRequest("support/1", (), {}, ReadReply, failed=(failed,))
+    with Journal(path) as file:
+        file.write(call("k1", reply, "failed"), [failed])
+    with Journal(path, retry_failed=True) as file:
+        assert file.known("k1", request) is None
+    with path.open("ab") as end:
+        end.write(record_line(verdict(call="k1")))
+    with Journal(path, retry_failed=True) as file:
+        assert file.known("k1", request) is not None
+
+
+def test_a_crash_while_a_call_is_written_again_leaves_nothing_of_it(path: Path) -> None:
+    with Journal(path) as file:
+        file.write(call("k1", "?", "failed"), [verdict("answer", None, state="failed")])
+        before = path.read_bytes()
+    with Journal(path, retry_failed=True) as file:
+        file.write(call("k1"), [item("c1"), item("c2")])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: whole.index(b'"c2"')])
+    with Journal(path) as file:
+        assert file.items("q1", "a") == {}
+    assert path.read_bytes() == before
 
 
 def test_another_error_is_not_hidden_by_missing_calls(path: Path) -> None:

@@ -225,7 +225,7 @@ class _Asking:
             state = "failed" if call.problem or known.state == "failed" else "done"
         error = known.error or call.problem
         outcome = call.outcome(state, self._asker.model.name, error)
-        self._asker.journal.reuse(call.key, outcome.records)
+        outcome = replace(outcome, records=tuple(self._asker.journal.reuse(call.key, outcome.records)))
         if state == "failed":
             self._asker.add_failure(error)
         self._count(known=1, **{state: 1})
@@ -235,7 +235,8 @@ class _Asking:
         """A call has ended: write what became of it, and go on with its plan."""
         outcome = call.outcome(state, self._asker.model.name, error)
         if state != "not_asked":
-            self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
+            written = self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
+            outcome = replace(outcome, records=tuple(written))
         if state == "failed":
             self._asker.add_failure(error)
         self._count(tokens_in=call.tokens_in, tokens_out=call.tokens_out, **{state: 1})

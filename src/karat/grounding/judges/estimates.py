@@ -77,7 +77,8 @@ def _estimated(
         if call is not None:
             known.add(hash(key))
             read = read_reply(request, ModelReply(call.reply or ""))
-            return RequestOutcome(request, key, "failed" if read.problem else "done", read.records)
+            records = tuple(journal.as_corrected(key, read.records))
+            return RequestOutcome(request, key, "failed" if read.problem else "done", records)
         if hash(key) not in new:
             new.add(hash(key))
             extracts |= any(record["record"] == "item" for record in request.expected)

@@ -1,35 +1,38 @@
 """Where replies and labels are kept: in a verdict file, which is only ever appended to, or in memory.
 
 A reply is written before it counts. All records of a call are written at once, and the call itself comes last: a call
-that is in the file has all its records there. What a crash leaves of an unfinished call is removed at the next start.
+that is in the file has all its records there. What a crash leaves of an unfinished call is removed at the next start,
+and kept in a file beside it.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from io import BytesIO
-from itertools import islice
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 from karat.errors import KaratError, Parameter, Place, plural, printable, shown
-from karat.errors.arguments import check_path, is_remote
-from karat.grounding.judges.known_records import KnownCall, KnownRecords, is_judged_without_call
+from karat.errors.arguments import check_path
+from karat.grounding.judges.known_records import (
+    KnownCall,
+    KnownRecords,
+    is_judged_without_call,
+    open_verdict_file,
+    read_record,
+    read_records,
+)
 from karat.grounding.judges.requests import ModelRequest, Record
-from karat.grounding.verdict_file.records import FILE_LINE, Item, check_version, kind_of, read_item, record_line
+from karat.grounding.verdict_file.records import FILE_LINE, Item, read_item, record_line
 from karat.grounding.verdict_file.tasks import read_task
-from karat.output.appended_file import AppendedFile
-from karat.reading.bytes.input_file import BOM, InputFile
-from karat.reading.bytes.json_decoding import decode_json, decode_lines
-from karat.reading.bytes.kinds import PEEK, check_is_text
+from karat.output.appended_file import AppendedFile, keep_beside
+from karat.reading.bytes.input_file import BOM
+from karat.reading.bytes.json_decoding import decode_lines
 
-_HINT = "A verdict file has one record per line."
 _IN_MEMORY = "the labels"  # the name of a journal without a file
-_LINES_AT_ONCE = 1_000
-_FREQUENT = ("verdict", "item", "call")
 _SECONDS_BETWEEN_SYNCS = 5.0
 _being_written: list[Journal] = []  # for the message at a signal
 
@@ -71,9 +74,9 @@ class Journal:
             with ExitStack() as on_error:
                 if self._file is not None:
                     on_error.callback(self._file.close)
-                with _opened(self.path) as file:
+                with open_verdict_file(self.path) as file:
+                    self._lines = on_error.enter_context(open(self.path, "rb"))  # until __exit__
                     self._read(file)
-                self._lines = open(self.path, "rb")  # until __exit__
                 on_error.pop_all()
         if self._file is not None:
             _being_written.append(self)
@@ -121,30 +124,69 @@ class Journal:
         if call is None and self.replay:
             self._first_missing = self._first_missing or _description(request)
             self._missing += 1
-        return call if call is not None and (self.replay or self._is_final(call)) else None
+        return call if call is not None and (self.replay or self._is_final(call, key, request)) else None
 
-    def _is_final(self, call: KnownCall) -> bool:
-        """Whether a call need not be made again: a failure without a reply may have been one of the server."""
-        return call.state != "failed" or (call.reply is not None and not self._retry_failed)
+    def _is_final(self, call: KnownCall, key: str, request: ModelRequest | None) -> bool:
+        """Whether a call need not be made again: a failure without a reply may have been one of the server.
+
+        If somebody has written all of its labels, nothing is left to ask.
+        """
+        if call.state != "failed" or (call.reply is not None and not self._retry_failed):
+            return True
+        if request is None or not request.failed:
+            return False
+        labels = ({**verdict, "by": call.model, "sample": request.sample} for verdict in request.failed)
+        return all(self._known.correction(label, key) is not None for label in labels)
 
     def items(self, query: str, system: str | None) -> dict[str, Item]:
         """The items of a system, or those of a question for all systems, as they are now, by id."""
         return self._known.items(query, system, Place(self.path, query=query))
 
-    def write(self, call: Record | None, records: Sequence[Record]) -> None:
-        """Write records, and the call that they are from; without a call, only those that are new."""
-        if call is None:
-            self._append(self._new(records))
-        else:
-            self._append([*({**record, "call": call["key"]} for record in records), call])
+    def write(self, call: Record | None, records: Sequence[Record]) -> list[Record]:
+        """Write records, and the call that they are from; without a call, only those that are new.
 
-    def reuse(self, key: str, records: Sequence[Record]) -> None:
-        """Write what the reply to a known call says, unless it is what was written last about the same things."""
-        if records and not self._known.are_latest(records, key):
+        What somebody has corrected is not written, and what they say instead is returned.
+        """
+        if call is None:
+            self._append(new := self._new(records))
+            return new
+        key = str(call["key"])
+        times = self._known.times_written(key)
+        again = {"again": times} if times else {}
+        new = self._without_corrected(key, records)
+        self._append([*({**record, "call": key, **again} for record in new), {**call, **again}])
+        return self.as_corrected(key, records)
+
+    def reuse(self, key: str, records: Sequence[Record]) -> list[Record]:
+        """Write what the reply to a known call says, unless it is what was written last about the same things.
+
+        What somebody has corrected is not written, and what they say instead is returned.
+        """
+        new = self._without_corrected(key, records)
+        if new and not self._known.are_latest(new, key):
             call = self._known.call(key)
             verdicts = sum(record["record"] == "verdict" for record in records)
             again = {"record": "call", "key": key, "model": call and call.model, "state": "reused"}
             self.write({**again, "verdicts": verdicts}, records)
+        return self.as_corrected(key, records)
+
+    def as_corrected(self, key: str, records: Sequence[Record]) -> list[Record]:
+        """The records of a call as people have corrected them; some of them may remove an item."""
+        return [self._known.correction(record, key) or record for record in records]
+
+    def _without_corrected(self, key: str, records: Sequence[Record]) -> list[Record]:
+        """The records of a call that nobody has corrected, and corrected items that are not there any more."""
+        known, place = cache(self.items), Place(self.path)
+        new = []
+        for record in records:
+            correction = self._known.correction(record, key)
+            if correction is None:
+                new.append(record)
+            elif correction["record"] == "item" and not correction.get("removed"):
+                item = read_item(correction, place)
+                if item.id not in known(item.query, item.system):  # what it is from had changed, and changed back
+                    new.append(correction)
+        return new
 
     def _append(self, records: Sequence[Record]) -> None:
         self._unwritten += len(records)
@@ -208,12 +250,12 @@ class Journal:
         [record] = decode_lines([line]) or [None]
         if type(record) is dict and "record" in record:
             return record
-        return _record(line.removeprefix(BOM), Place(self.path), is_first=False)
+        return read_record(line.removeprefix(BOM), Place(self.path), is_first=False)
 
     def _read(self, file: BinaryIO) -> None:
         """Find out what is in the file, and remove what a crash has left of a call."""
         size, unfinished = 0, []
-        for record, start, end in _records(file, self.path):
+        for record, start, end in read_records(file, self.path):
             if record is None:
                 unfinished = [start]
             else:
@@ -223,9 +265,14 @@ class Journal:
         if self._file is None:
             return
         if unfinished:
-            self._file.truncate(size := unfinished[0])
-            lines, were = plural(len(unfinished), "line"), "was" if len(unfinished) == 1 else "were"
-            self.notes.append(f"{self.path}: {lines} of an unfinished call {were} removed from the end")
+            file.seek(size := unfinished[0])
+            kept_in = keep_beside(self.path, "removed", file.read())
+            self._file.truncate(size)
+            lines, were, are = plural(len(unfinished), "line"), "was", "is"
+            if len(unfinished) > 1:
+                were, are = "were", "are"
+            what = f"{lines} of an unfinished call {were} removed from the end, and {are} kept in {kept_in}"
+            self.notes.append(f"{self.path}: {what}")
         file.seek(max(size - 1, 0))
         self._before = FILE_LINE if not size else b"" if file.read(1) == b"\n" else b"\n"
 
@@ -237,53 +284,6 @@ def print_what_is_kept() -> None:
         what = what if file.has_replies else "Nothing was judged yet."
         with suppress(OSError):
             os.write(2, f"karat: interrupted. {what}\n".encode(errors="backslashreplace"))
-
-
-def _opened(path: str) -> BinaryIO:
-    """A verdict file for reading; anything but a local file is an error."""
-    if os.path.exists(path) and not os.path.isdir(path) and not os.path.isfile(path):
-        raise KaratError("this is not a regular file", place=Place(path), hint="Write it to a file, and name the file.")
-    if is_remote(path):
-        raise KaratError("remote verdict files are not read here", place=Place(path), hint="Copy it to a local file.")
-    InputFile.of(path).start(1)  # raises a good error if it cannot be read
-    return open(path, "rb")
-
-
-def _records(file: BinaryIO, name: str) -> Iterator[tuple[dict[str, Any] | None, int, int]]:
-    """Each record of a verdict file with the bytes where it begins and ends; None for a last line that is cut short."""
-    check_is_text(file.read(PEEK), name, "labels are added to JSON lines in UTF-8, not compressed")
-    file.seek(0)
-    number, end, is_first = 0, 0, True
-    while lines := list(islice(file, _LINES_AT_ONCE)):
-        decoded = decode_lines(lines) or [None] * len(lines)
-        for line, value in zip(lines, decoded, strict=True):
-            start, end, number = end, end + len(line), number + 1
-            if type(value) is dict and value.get("record") in _FREQUENT:
-                is_first = False
-                yield value, start, end
-            elif text := line.removeprefix(BOM if number == 1 else b"").strip():
-                try:
-                    yield _record(text, Place(name, line=number), is_first=is_first), start, end
-                    is_first = False
-                except KaratError:
-                    is_start = number > 1 or FILE_LINE.startswith(line.rstrip(b"\0"))  # NUL: the power failed
-                    if line.endswith(b"\n") or not is_start:
-                        raise
-                    yield None, start, end
-
-
-def _record(text: bytes, place: Place, *, is_first: bool) -> dict[str, Any]:
-    """A record with its kind, which the first one must name: other files are not added to by mistake."""
-    record = decode_json(text, place, _HINT)
-    if not isinstance(record, dict):
-        raise KaratError(f"{shown(record)} is not an object", place=place, hint=_HINT)
-    kind = kind_of(record, place)
-    if is_first and "record" not in record:
-        hint = f"If it is one, put {FILE_LINE.decode().strip()} on its first line; otherwise use another file."
-        raise KaratError("this may not be a verdict file, as its first record has no kind", place=place, hint=hint)
-    if kind == "file":
-        check_version(record, place)
-    return {**record, "record": kind}
 
 
 def _may_replace(item: Item, before: Item) -> bool:

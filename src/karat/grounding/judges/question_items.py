@@ -85,7 +85,8 @@ class QuestionItems:
         for record in (record for outcome in outcomes for record in outcome.records):
             if record["record"] == "item":
                 item = read_item(record, Place("a reply", query=self.responses[0].query))
-                self._items[item.system][item.id] = item
+                if not item.removed:  # by somebody, after it was extracted for the first time
+                    self._items[item.system][item.id] = item
 
     @property
     def gold_claims(self) -> list[Item]:

@@ -94,8 +94,9 @@ class Item(NamedTuple):
         return {name: value for name, value in fields.items() if value is not None}
 
     def removal(self) -> dict[str, Any]:
-        """A record that removes the item."""
-        return Item(self.query, self.id, self.type, self.system, self.of, rank=self.rank, removed=True).record()
+        """A record that removes the item, because what it is from has changed: it returns if that changes back."""
+        gone = Item(self.query, self.id, self.type, self.system, self.of, rank=self.rank, removed=True)
+        return {**gone.record(), "outdated": True}
 
     @property
     def current_digest(self) -> str | None:
