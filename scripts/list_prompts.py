@@ -43,6 +43,7 @@ USES = {
     ),
     "claims": ("the claims of an answer, or of gold answers", "`faithfulness`, `claims`"),
     "nuggets": ("what a good answer should contain", "`nuggets`, `coverage`"),
+    "importance": ("which of that is vital", "`nuggets`, `coverage`"),
     "relevance": ("the grade of a passage or a document", "`context`, `relevance`"),
     "correctness": ("whether an answer is correct", "`correctness`"),
     "answer_relevance": ("whether an answer addresses the question", "`answer_relevance`"),

@@ -318,13 +318,15 @@ def test_an_estimate_mentions_claims_only_if_they_are_extracted() -> None:
 def test_notes_say_what_was_odd(path: Path) -> None:
     judging = karat.judge(RESULTS, task="nuggets", model=Toy(), verdicts=path, samples=2)
     assert any("no gold answers" in note for note in judging.notes)
-    assert "2 samples with temperature 0 may all be the same" in judging.notes
+    assert "2 samples with temperature 0 differ in the order of texts at most" in judging.notes
 
 
 def test_notes_tell_queries_without_gold_answers_from_those_that_also_lack_passages() -> None:
     results = [*RESULTS, {"query": "q3", "answer": "No."}, {"query": "q4", "answer": "No.", "gold_answers": ["Yes."]}]
     found = karat.estimate_judging(results, task="nuggets")
-    assert found.notes[0].startswith("2 queries have no gold answers: nuggets are extracted from the first 30 passages")
+    assert found.notes[0].startswith(
+        "2 queries have no gold answers: nuggets are extracted from the first 100 passages"
+    )
     assert found.notes[1] == "1 query has neither gold answers nor passages, from which nuggets could be extracted"
     assert "gold" not in karat.estimate_judging(results[3:], task="nuggets").notes[0]
 

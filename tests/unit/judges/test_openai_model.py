@@ -160,7 +160,6 @@ def test_refused_parameters_are_left_out_from_then_on(serve: Serve, server: LLMS
 @pytest.mark.parametrize(
     "message",
     [
-        "This model's maximum context length is 4096 tokens, max_tokens included.",
         "max_tokens is too large: 8192. This model supports at most 4096.",
         "The seed of wrath: your messages are strange.",
     ],

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.grounding.judges.journal import Journal
-from karat.grounding.judges.plan_requests import nuggets_request
 from karat.grounding.judges.plans import plans, relevance_plans
 from karat.grounding.judges.prompts import load_prompts
+from karat.grounding.judges.requests import RequestOutcome
 from karat.grounding.labels.votes import document_grades
 from karat.grounding.responses.results import read_responses
 from karat.grounding.verdict_file.reading import read_verdict_records
@@ -49,7 +49,8 @@ VALUES = {
 }
 CALLS = {
     "faithfulness": {"claims": 1, "support": 1}, "context": {"relevance": 2}, "support": {"support": 2},
-    "citations": {"support": 3}, "nuggets": {"nuggets": 1, "support": 1}, "coverage": {"nuggets": 1, "support": 2},
+    "citations": {"support": 3}, "nuggets": {"nuggets": 1, "importance": 1, "support": 1},
+    "coverage": {"nuggets": 1, "importance": 1, "support": 2},
     "claims": {"claims": 2, "support": 4}, "correctness": {"correctness": 1}, "abstention": {"abstention": 1},
     "answer_relevance": {"answer_relevance": 1},
 }  # fmt: skip
@@ -111,7 +112,7 @@ def test_all_recipes_share_a_file(judge: ToyJudge) -> None:
 
 def test_a_label_is_written_with_its_reason_author_call_and_the_digest_of_its_text(judge: ToyJudge) -> None:
     judge.judge([RESULT], "faithfulness")
-    [call] = [each for each in lines(judge) if each["record"] == "call" and each["prompt"] == "support/1"]
+    [call] = [each for each in lines(judge) if each["record"] == "call" and each["prompt"].startswith("support/")]
     [first, _] = [each for each in lines(judge) if each["record"] == "verdict"]
     assert first == {
         "record": "verdict", "query": "q1", "system": "rag", "task": "support", "item": "claim1", "against": "context",
@@ -306,38 +307,6 @@ def test_nuggets_that_could_not_be_extracted_are_unknown(tmp_path: Path) -> None
     assert (scores.per_query["q2"]["NuggetRecall"], bounds.low[1], bounds.high[1]) == (None, 0.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("reply", "problem", "nuggets"),
-    [
-        (
-            {"nuggets": [{"text": "A", "importance": "Vital."}, {"text": "A", "importance": "okay"}]},
-            None,
-            {"A": "vital"},
-        ),
-        (
-            {"nuggets": ["A", {"nugget": "B", "importance": "high"}]},
-            "is not one of vital, okay",
-            {"A": None, "B": None},
-        ),
-        ({"nuggets": [{"text": " ", "importance": "okay"}]}, "has an empty text in it", {}),
-        ({"nuggets": [None]}, "has null in it where a text should be", {}),
-        ([{"text": "A", "importance": "okay"}], None, {"A": "okay"}),
-    ],
-)
-def test_how_nuggets_are_read(reply: Any, problem: str | None, nuggets: dict[str, str | None]) -> None:
-    request = nuggets_request("What?", ["A"], [], "q1", set(), load_prompts()["nuggets"])
-    found = request.read(reply)
-    assert {each["text"]: each.get("importance") for each in found.records} == nuggets
-    assert (problem is None) == (found.problem is None)
-    assert (problem or "") in (found.problem or "")
-
-
-def test_a_question_without_nuggets_has_nothing_to_judge() -> None:
-    request = nuggets_request("What?", ["A"], [], "q1", set(), load_prompts()["nuggets"])
-    [record] = request.read({"nuggets": None}).records
-    assert (record["item"], record["state"]) == ("question", "nothing_to_judge")
-
-
 def test_changed_gold_answers_have_other_claims(judge: ToyJudge) -> None:
     judge.judge([RESULT], "claims")
     judge.judge([{**RESULT, "gold_answers": ["gold is blue"]}], "claims")
@@ -417,7 +386,7 @@ def test_a_question_without_an_answer(judge: ToyJudge) -> None:
     judge.judge([*results, {**RESULT, "query": "q3"}], "claims")
     judge.judge(results, "abstention")
     judge.judge([*results, {**RESULT, "query": "q3"}], "nuggets")
-    assert Counter(name for name, _ in judge.asked) == {"nuggets": 1, "support": 1}
+    assert Counter(name for name, _ in judge.asked) == CALLS["nuggets"]
     assert values(judge, "ClaimPrecision", "ClaimRecall", "Abstention", "NuggetRecall") == {
         "ClaimPrecision": 0.0, "ClaimRecall": None, "Abstention": 0.0, "NuggetRecall": None,
     }  # fmt: skip
@@ -594,17 +563,13 @@ def test_what_is_expected_of_a_reply_leads_to_the_same_requests() -> None:
             requests = next(plan)
             while True:
                 found += [request.prompt for request in requests]
-                outcomes = [_Expected(request.expected) for request in requests]
+                read = [(request, request.read(request.expected)) for request in requests]
+                outcomes = [RequestOutcome(each, "", "done", said.records, draft=said.draft) for each, said in read]
                 try:
-                    requests = plan.send(outcomes)  # type: ignore[arg-type]  # has what a plan reads
+                    requests = plan.send(outcomes)
                 except StopIteration:
                     break
-        assert Counter(found) == {f"{name}/1": number for name, number in calls.items()}, recipe
-
-
-class _Expected:
-    def __init__(self, records: Any) -> None:
-        self.records = records
+        assert Counter(name.split("/")[0] for name in found) == calls, recipe
 
 
 def test_documents_are_judged_like_passages(judge: ToyJudge) -> None:
@@ -696,9 +661,7 @@ def test_nothing_in_a_text_changes_what_is_asked(tmp_path: Path, recipe: str) ->
 def _hostile_reply(name: str, data: Mapping[str, Any]) -> Any:
     """Claims and nuggets are hostile themselves."""
     texts = [f"{text} Gold {at}" for at, text in enumerate(HOSTILE)]
-    if name == "nuggets":
-        return {"nuggets": [{"text": text, "importance": "okay"} for text in texts]}
-    return {"claims": texts} if name == "claims" else toy_reply(name, data)
+    return {name: texts} if name in ("claims", "nuggets") else toy_reply(name, data)
 
 
 def _sentences(result: Mapping[str, Any]) -> set[str]:

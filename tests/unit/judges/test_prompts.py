@@ -18,7 +18,8 @@ from karat.grounding.judges.replies import decode_reply
 DIGESTS = {
     "support/1": "5716f686",
     "claims/1": "26f93062",
-    "nuggets/1": "1eb6c362",
+    "nuggets/2": "dbb479fd",
+    "importance/1": "f8903965",
     "relevance/1": "f82b1057",
     "correctness/1": "96496a80",
     "answer_relevance/1": "13d14c1d",

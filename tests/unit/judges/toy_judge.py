@@ -32,7 +32,9 @@ def toy_reply(name: str, data: Mapping[str, Any]) -> Any:
         return {"claims": [claim for text in texts for claim in re.findall(r"\w[^.[]*\w", text)]}
     if name == "nuggets":
         texts = data.get("gold_answers") or [each["text"] for each in data["passages"]]
-        return {"nuggets": [{"text": text, "importance": "vital"} for text in texts]}
+        return {"nuggets": [*data.get("nuggets", ()), *texts]}
+    if name == "importance":
+        return {"labels": [{"item": each["item"], "label": "vital"} for each in data["items"]]}
     if name == "support":
         evidence = json.dumps([data.get(field) for field in ("passages", "answer", "gold_answers")])
         labels = [_support(each["text"], evidence) for each in data["items"]]

@@ -221,8 +221,10 @@ class _Asking:
         call.reply, call.tokens_in, call.tokens_out = known.reply, known.tokens_in or 0, known.tokens_out or 0
         state: RequestState = "failed"
         if call.reply is not None:
-            call.records, call.problem = read_reply(call.request, ModelReply(call.reply))
+            call.records, call.problem, call.draft = read_reply(call.request, ModelReply(call.reply))
             state = "failed" if call.problem or known.state == "failed" else "done"
+        elif known.state == "too_long" and call.request.is_divisible():
+            state = "too_long"
         error = known.error or call.problem
         outcome = call.outcome(state, self._asker.model.name, error)
         outcome = replace(outcome, records=tuple(self._asker.journal.reuse(call.key, outcome.records)))

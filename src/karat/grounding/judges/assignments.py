@@ -32,12 +32,15 @@ _RUBRIC_EXAMPLE = 'For example {"name": "tone", "question": "Is it polite?", "sc
 
 
 class Assignment(NamedTuple):
-    """What is judged, and in which systems. `plans` takes a journal, prompts, the author and the number of samples."""
+    """What is judged, and in which systems.
+
+    `plans` takes a journal, prompts, the author, the number of samples and the seed.
+    """
 
     task: str
     """a recipe, `relevance`, or the name of a rubric"""
     systems: tuple[str | None, ...]
-    plans: Callable[[Journal, Mapping[str, Prompt], str, int], Plans]
+    plans: Callable[[Journal, Mapping[str, Prompt], str, int, int], Plans]
     notes: tuple[str, ...] = ()
     responses: Sequence[Response] = ()
     """the answers of all systems"""

@@ -42,6 +42,8 @@ class Usage:
     done: int = 0
     """requests whose replies were understood, known ones included"""
     failed: int = 0
+    too_long: int = 0
+    """requests that did not fit into the context window of the model, which was asked about their parts instead"""
     not_asked: int = 0
     """requests that were not sent, because of a limit"""
     tokens_in: int = 0

@@ -18,7 +18,6 @@ from karat.grounding.judges.prompts import load_prompts
 from karat.grounding.judges.requests import ModelReply, ModelRequest, ModelSettings, Plan, RequestOutcome, read_reply
 from karat.output.tables import Cell, Table
 
-_TOKENS_PER_RECORD = 12  # besides its text or its reason
 _TOKENS = "tokens are counted roughly, with a short sentence as the reason for each label"
 _CLAIMS = ", and with the sentences of a text as its claims or nuggets"
 _REPEATED = "requests that have to be repeated are not included"
@@ -55,7 +54,7 @@ def estimate(assignment: Assignment, options: JudgeOptions, path: str | None) ->
     with Journal(path if is_there else None, read_only=True, retry_failed=options.retry_failed) as journal:
         name = "" if options.model is None else model_name(options.model)
         name = name or (journal.models[0] if len(journal.models) == 1 else "")
-        plans = assignment.plans(journal, load_prompts(options.prompts), name, options.samples)
+        plans = assignment.plans(journal, load_prompts(options.prompts), name, options.samples, options.seed)
         notes = [*journal.notes, *assignment.notes, *plans.notes]
         prices = Prices.of(options.price_in, options.price_out)
         return _estimated(plans, journal, model_settings(options, name), prices, notes)
@@ -76,16 +75,19 @@ def _estimated(
         call = journal.known(key)
         if call is not None:
             known.add(hash(key))
+            if call.state == "too_long" and request.is_divisible():
+                return RequestOutcome(request, key, "too_long")
             read = read_reply(request, ModelReply(call.reply or ""))
             records = tuple(journal.as_corrected(key, read.records))
-            return RequestOutcome(request, key, "failed" if read.problem else "done", records)
+            return RequestOutcome(request, key, "failed" if read.problem else "done", records, draft=read.draft)
         if hash(key) not in new:
             new.add(hash(key))
-            extracts |= any(record["record"] == "item" for record in request.expected)
             schema = json.dumps(request.schema)
             tokens_in += sum(map(_tokens, (*(message["content"] for message in request.messages), schema)))
-            tokens_out += _reply_tokens(request)
-        return RequestOutcome(request, key, "done", request.expected)
+            tokens_out += count_tokens(json.dumps(request.expected, ensure_ascii=False))
+        read = request.read(request.expected)
+        extracts |= any(record["record"] == "item" for record in read.records)
+        return RequestOutcome(request, key, "done", read.records, draft=read.draft)
 
     for plan in plans:
         outcomes: list[RequestOutcome] | None = None
@@ -98,12 +100,6 @@ def _estimated(
     cost = prices.cost(tokens_in, tokens_out) if prices else None
     about_claims = _CLAIMS if extracts else ""
     return Estimate(len(new), len(known), tokens_in, tokens_out, cost, (*notes, f"{_TOKENS}{about_claims}", _REPEATED))
-
-
-def _reply_tokens(request: ModelRequest) -> int:
-    """The tokens of a reply that says what is expected."""
-    texts = [each.get("text") or each.get("why") for each in request.expected]
-    return sum(_TOKENS_PER_RECORD + count_tokens(text) for text in texts if text)
 
 
 @lru_cache(maxsize=256)

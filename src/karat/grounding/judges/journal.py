@@ -307,6 +307,6 @@ def _description(request: ModelRequest | None) -> str:
     """What a request is about, for messages."""
     if request is None:
         return ""
-    about = next(iter((*request.failed, *request.expected)), {})
+    about = next(iter(request.failed), {})
     names = [f"{field} {printable(str(about[field]))}" for field in ("query", "system") if about.get(field)]
     return f"{request.prompt} about {', '.join(names)}" if names else request.prompt

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
-from karat.errors import KaratError, Place, enumeration
+from karat.errors import KaratError, Place, enumeration, plural
 from karat.errors.arguments import check_path
 from karat.grounding.judges.asking import carry_out, open_asker
 from karat.grounding.judges.assignments import Assignment, make_assignment
@@ -150,19 +150,22 @@ def carry_out_assignment(assignment: Assignment, options: JudgeOptions, path: st
     """Ask for all labels that are not in the verdict file yet."""
     prompts = load_prompts(options.prompts)
     with open_asker(options, path) as asker, progress_bar("queries") as bar:
-        plans = assignment.plans(asker.journal, prompts, asker.model.name, options.samples)
+        plans = assignment.plans(asker.journal, prompts, asker.model.name, options.samples, options.seed)
         report = bar and (lambda ended, usage: bar(ended, len(plans), usage.short_text))
         usage = carry_out(plans, asker, report)
-    notes = [*asker.journal.notes, *assignment.notes, *plans.notes, *asker.notes, *_notes(options)]
+    notes = [*asker.journal.notes, *assignment.notes, *plans.notes, *asker.notes, *_notes(options, usage)]
     about = assignment.task, asker.model.name, assignment.systems
     return Judging(path, *about, usage, tuple(dict.fromkeys(notes)), assignment.responses)
 
 
-def _notes(options: JudgeOptions) -> list[str]:
-    """What may surprise about the options."""
+def _notes(options: JudgeOptions, usage: Usage) -> list[str]:
+    """What may surprise about the options, and about what was asked."""
     notes = []
+    if usage.too_long:
+        were, their = ("was", "its") if usage.too_long == 1 else ("were", "their")
+        notes.append(f"{plural(usage.too_long, 'request')} {were} too long for the model, and {their} texts divided")
     if options.samples > 1 and not options.temperature:
-        notes.append(f"{options.samples} samples with temperature 0 may all be the same")
+        notes.append(f"{options.samples} samples with temperature 0 differ in the order of texts at most")
     limits = {"max_tokens_total": options.max_tokens_total, "max_cost": options.max_cost}
     names = [name for name, limit in limits.items() if limit is not None]
     if names and not options.replay and not isinstance(options.model, str):

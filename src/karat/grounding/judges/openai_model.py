@@ -21,6 +21,7 @@ from karat.grounding.judges.requests import (
     Message,
     ModelReply,
     ModelSettings,
+    RequestTooLongError,
     UnreachableError,
     with_schema,
 )
@@ -109,9 +110,11 @@ class OpenAIModel:
 
         if isinstance(error, openai.APIStatusError):
             body = json.loads(self._without_key(json.dumps(error.body)))
-            if error.status_code in _REFUSALS and self._leaves_out(refused_parameters(body), protocol):
+            problem = failure(error.status_code, error.response.headers, body, self._key_name)
+            is_refusal = error.status_code in _REFUSALS and not isinstance(problem, RequestTooLongError)
+            if is_refusal and self._leaves_out(refused_parameters(body), protocol):
                 return AskAgainError()
-            return failure(error.status_code, error.response.headers, body, self._key_name)
+            return problem
         cause = error.__cause__ or error
         is_connection = isinstance(error, openai.APIConnectionError) or type(error).__module__.startswith("httpx")
         text = without_secrets(self._without_key(str(cause) or type(cause).__name__))

@@ -11,20 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from karat.errors import KaratError, did_you_mean, plural, shown
+from karat.grounding.judges.compared_texts import ComparedTexts
+from karat.grounding.judges.extractions import MOST_PASSAGES, ClaimExtraction, NuggetExtraction, nugget_passages
 from karat.grounding.judges.journal import Journal
-from karat.grounding.judges.plan_requests import (
-    MOST_PASSAGES,
-    LabelSubject,
-    claims_request,
-    label_requests,
-    nothing_in,
-    nugget_passages,
-    nuggets_request,
-    relevance_request,
-)
+from karat.grounding.judges.plan_requests import LabelSubject, label_steps, nothing_in, relevance_request
 from karat.grounding.judges.prompts import Prompt
 from karat.grounding.judges.question_items import READ_PASSAGES, READ_SENTENCES, QuestionItems, gold_answers
-from karat.grounding.judges.requests import ModelRequest, Plan, Record
+from karat.grounding.judges.requests import Plan, Record, RequestOutcome
+from karat.grounding.judges.steps import Steps, together
 from karat.grounding.labels.recipes import RECIPES, task_of, wanted_labels
 from karat.grounding.responses.responses import Response, has_text
 from karat.grounding.verdict_file.columns import Against
@@ -62,19 +56,21 @@ def plans(
     prompts: Mapping[str, Prompt],
     by: str,
     samples: int = 1,
+    seed: int = 42,
     *,
     rubric: Task | None = None,
 ) -> Plans:
     """The plans for a recipe, or for a rubric of the user's own if there is one.
 
-    `by` is the author of verdicts that need no call, such as that an empty answer has no claims.
+    `by` is the author of verdicts that need no call, such as that an empty answer has no claims. The order of texts in
+    all samples but the first follows from the `seed`.
     """
     if rubric is None and recipe not in RECIPES:
         hint = f"{did_you_mean(recipe, RECIPES)} The tasks are {', '.join(RECIPES)}.".strip()
         raise KaratError(f"{shown(recipe)} is not a task for a judge", hint=hint)
     recipe, task = (_RUBRIC, rubric) if rubric else (recipe, BUILT_IN[task_of(recipe)])
     questions = _by_question(recipe, responses)
-    planner = _Planner(recipe, task, known, prompts, by, samples)
+    planner = _Planner(recipe, task, known, prompts, by, samples, seed)
     return Plans(len(questions), _notes(recipe, questions), lambda: map(planner.plan, questions))
 
 
@@ -86,6 +82,7 @@ def relevance_plans(
     prompts: Mapping[str, Prompt],
     by: str,  # noqa: ARG001  # all verdicts need a call
     samples: int = 1,
+    seed: int = 42,  # noqa: ARG001  # a request is about one document
 ) -> Plans:
     """The plans that ask for the relevance of documents to queries, given as pairs of ids."""
     by_query: dict[str, list[str]] = {}
@@ -183,15 +180,16 @@ class _Planner:
     prompts: Mapping[str, Prompt]
     by: str
     samples: int
+    seed: int
 
     def plan(self, responses: Sequence[Response]) -> Plan:
         """Everything that is asked about the answers of all systems to one question."""
         items = QuestionItems(self.recipe, responses, self.known)
         self.known.write(None, [*self._records_without_calls(items), *items.records])
-        if requests := self._extractions(items):
-            outcomes = yield requests
-            items.add_extracted(outcomes)
-        requests, records = [], []
+        extracted = yield from together(self._extractions(items))
+        items.add_extracted(outcome for outcome in extracted if outcome)
+        steps: list[Steps[None]] = []
+        records = []
         prompt = self.prompts[_RUBRIC if self.recipe == _RUBRIC else self.task.name]
         for response in responses:
             unknown = []
@@ -201,10 +199,9 @@ class _Planner:
                     unknown.append(subject)
                 else:
                     records += [self._signed(verdict, sample) for sample in range(self.samples)]
-            requests += label_requests(unknown, self.task, response, prompt, self.samples)
+            steps += label_steps(unknown, self.task, response, prompt, self.samples, self.seed)
         self.known.write(None, records)
-        if requests:
-            yield requests
+        yield from together(steps)
 
     def _signed(self, record: Record, sample: int = 0) -> Record:
         return {**record, "by": self.by, **({"sample": sample} if sample else {})}
@@ -232,26 +229,24 @@ class _Planner:
                 verdict = LabelSubject(self.task, items.gold).verdict(label=label)
                 yield from (self._signed(verdict, sample) for sample in range(self.samples))
 
-    def _extractions(self, items: QuestionItems) -> list[ModelRequest]:
+    def _extractions(self, items: QuestionItems) -> Iterator[Steps[RequestOutcome | None]]:
         """The requests for claims and nuggets that are not known."""
-        requests = []
         first = items.responses[0]
         for response in items.responses if self.recipe in _OF_CLAIMS else ():
-            if has_text(response.answer) and not items.claims_of(response):
-                data = {"question": response.question, "answer": response.answer}
-                answer, sentences = items.answers[response.system], [each.text for each in response.sentences]
-                requests.append(claims_request(data, answer, items.ids(response), sentences, self.prompts["claims"]))
-        gold = [text for text in gold_answers(items.responses) or () if text.strip()]
-        if self.recipe == "claims" and items.gold is not None and gold and not items.gold_claims:
-            about_gold = {"question": first.question, "gold_answers": gold}
-            requests.append(claims_request(about_gold, items.gold, items.ids(), gold, self.prompts["claims"]))
+            if response.answer is not None and has_text(response.answer) and not items.claims_of(response):
+                answer, texts = items.answers[response.system], ComparedTexts("answer", (response.answer,))
+                about = response.question, answer, texts, items.ids(response)
+                yield ClaimExtraction(*about, self.prompts["claims"]).steps()
+        gold = ComparedTexts("gold_answers", tuple(filter(str.strip, gold_answers(items.responses) or ())))
+        if self.recipe == "claims" and items.gold is not None and gold.texts and not items.gold_claims:
+            about = first.question, items.gold, gold, items.ids()
+            yield ClaimExtraction(*about, self.prompts["claims"]).steps()
         if self.recipe in _OF_NUGGETS and not items.nuggets:
-            passages = nugget_passages(items.responses) if items.gold is None else []
-            if gold or passages:
-                about = first.question, gold, passages, first.query, items.ids()
+            texts = nugget_passages(items.responses) if items.gold is None else gold
+            if texts.texts:
                 digest = None if items.gold is None else items.gold.current_digest
-                requests.append(nuggets_request(*about, self.prompts["nuggets"], digest))
-        return requests
+                of_question = first.question, first.query, texts, items.ids()
+                yield NuggetExtraction(*of_question, self.prompts, digest).steps()
 
     def _subjects(self, response: Response, items: Sequence[Item]) -> Iterator[LabelSubject]:
         """What the recipe asks labels about."""

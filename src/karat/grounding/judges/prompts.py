@@ -18,7 +18,9 @@ from karat.errors import KaratError, Place, did_you_mean, require
 from karat.grounding.judges.requests import Message
 from karat.grounding.verdict_file.records import text_digest
 
-NAMES = ("support", "claims", "nuggets", "relevance", "correctness", "answer_relevance", "abstention", "rubric")
+NAMES = (
+    "support", "claims", "nuggets", "importance", "relevance", "correctness", "answer_relevance", "abstention", "rubric"
+)  # fmt: skip
 _FOLDER = Path(__file__).parent / "prompts"
 _VERSION = re.compile(r"version (\d+)\n\n")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")

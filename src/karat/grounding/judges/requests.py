@@ -12,7 +12,8 @@ from karat.grounding.judges.replies import UnreadableReplyError, decode_reply
 
 Record = Mapping[str, Any]
 """a record of a verdict file"""
-RequestState = Literal["done", "failed", "not_asked"]
+RequestState = Literal["done", "failed", "too_long", "not_asked"]
+"""`too_long`: the model refuses the request, and the plan asks about its parts instead"""
 _LONGER = 4  # times as many tokens, for a reply that was cut off
 
 
@@ -28,6 +29,8 @@ class ReadReply(NamedTuple):
 
     records: tuple[Record, ...]
     problem: str | None = None
+    draft: Any = None
+    """what the plan goes on with and nobody else reads, as from one of several parts of a text"""
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,13 @@ class ModelRequest:
     """reads a decoded reply; the records do not name author, sample and call"""
     failed: tuple[Record, ...] = ()
     """the verdicts that the reply should give, in the state `failed`"""
-    expected: tuple[Record, ...] = ()
-    """records that a reply may give, for estimates: the sentences of an answer as its claims"""
+    expected: Any = None
+    """a reply as it may be, decoded, for estimates: with the sentences of an answer as its claims"""
     sample: int = 0
+    is_divisible: Callable[[], bool] = field(default=lambda: False, compare=False)
+    """says whether the plan can ask about parts of the texts instead, if the request is too long"""
+    after: Mapping[str, Any] | None = None
+    """the call about the part of the texts before, and the labels until then: what the reply is joined with"""
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,12 @@ class ModelSettings:
         return {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
 
     def key(self, request: ModelRequest) -> str:
-        """What a call is known by: a digest of the model, the prompt, the inputs, the settings and the sample."""
+        """What a call is known by: a digest of the model, the prompt, the inputs, the settings and the sample.
+
+        That of a part of a text also depends on the labels by the parts before.
+        """
         about = [self.model, request.prompt, request.messages, request.schema, self.record(), request.sample]
+        about += [] if request.after is None else [request.after]
         text = json.dumps(about, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -133,6 +144,13 @@ class LateReplyError(CallError):
         super().__init__(f"no reply within {limit:g} seconds", again=True, may_cost=True)
 
 
+class RequestTooLongError(CallError):
+    """The model refuses a request because it is too long: a part of it may fit."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, again=False)
+
+
 class UnreachableError(CallError):
     """There is no connection to the server."""
 
@@ -159,6 +177,8 @@ class RequestOutcome:
     error: str | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    draft: Any = None
+    """what the plan goes on with, and nobody else reads"""
 
 
 Plan = Generator[Sequence[ModelRequest], Sequence[RequestOutcome], None]
@@ -212,6 +232,7 @@ class OpenCall:
     """what the reply says, as far as it is valid"""
     problem: str | None = None
     """of the reply"""
+    draft: Any = None
     tokens_in: int = 0
     tokens_out: int = 0
     same: list[OpenCall] = field(default_factory=list)
@@ -227,7 +248,7 @@ class OpenCall:
         self.reply = reply.text.encode(errors="replace").decode()  # lone surrogates can neither be sent nor written
         self.tokens_in += reply.tokens_in or 0
         self.tokens_out += reply.tokens_out or 0
-        self.records, self.problem = read_reply(self.request, reply._replace(text=self.reply))
+        self.records, self.problem, self.draft = read_reply(self.request, reply._replace(text=self.reply))
 
     def is_asked_again(self, reply: ModelReply) -> bool:
         """Change what is asked after a reply with a problem: allow more tokens, or say what is wrong; each once."""
@@ -244,13 +265,16 @@ class OpenCall:
 
     def outcome(self, state: RequestState, by: str, error: str | None = None) -> RequestOutcome:
         """What became of it, with the records, signed; if it failed, what is valid in its reply counts."""
-        records = self.records or self.request.failed if state == "failed" else self.records
+        records = self.records
+        if state == "failed" and not self.records and not self.draft:
+            records = self.request.failed
         sample = {"sample": self.request.sample} if self.request.sample else {}
         signed = tuple(
             {**record, "by": by, **sample, "call": self.key} if record["record"] == "verdict" else record
             for record in records
         )
-        return RequestOutcome(self.request, self.key, state, signed, self.reply, error, self.tokens_in, self.tokens_out)
+        tokens = self.tokens_in, self.tokens_out
+        return RequestOutcome(self.request, self.key, state, signed, self.reply, error, *tokens, self.draft)
 
 
 def read_reply(request: ModelRequest, reply: ModelReply) -> ReadReply:
@@ -260,7 +284,7 @@ def read_reply(request: ModelRequest, reply: ModelReply) -> ReadReply:
     except UnreadableReplyError as error:
         read = ReadReply((), str(error))
     if read.problem and reply.is_cut:
-        return ReadReply(read.records, "The reply was cut off at the limit of tokens.")
+        return read._replace(problem="The reply was cut off at the limit of tokens.")
     return read
 
 
@@ -271,5 +295,6 @@ def call_record(outcome: RequestOutcome, settings: ModelSettings) -> Record:
         "settings": settings.record(), "reply": outcome.reply, "tokens_in": outcome.tokens_in,
         "tokens_out": outcome.tokens_out, "state": outcome.state, "error": outcome.error,
         "verdicts": sum(record["record"] == "verdict" for record in outcome.records),
+        "after": outcome.request.after,
     }  # fmt: skip
     return {name: value for name, value in fields.items() if value is not None}

@@ -27,6 +27,7 @@ from karat.grounding.judges.requests import (
     ModelSettings,
     OpenCall,
     RequestState,
+    RequestTooLongError,
     ServerBusyError,
     UnreachableError,
 )
@@ -135,7 +136,10 @@ class Sender:
             try:
                 reply = self._reply(call)
             except CallError as error:
-                return Result("failed", without_secrets(str(error)))
+                # What is too long only because an unreadable reply was added does not get shorter by asking for parts.
+                is_too_long = isinstance(error, RequestTooLongError) and call.reply is None
+                state: RequestState = "too_long" if is_too_long and call.request.is_divisible() else "failed"
+                return Result(state, without_secrets(str(error)))
             if reply is None:
                 return Result("not_asked") if call.reply is None else Result("failed", call.problem)
             call.read(reply)

@@ -12,7 +12,7 @@ from typing import Any
 
 from karat.errors import shown
 from karat.errors.arguments import as_count
-from karat.grounding.judges.requests import CallError, ModelReply, ServerBusyError
+from karat.grounding.judges.requests import CallError, ModelReply, RequestTooLongError, ServerBusyError
 from karat.grounding.judges.secrets import without_secrets
 
 _BUSY = (429, 503, 529)
@@ -27,6 +27,14 @@ _FATAL = {
 # Messages about rate limits mention quotas and billing, too.
 _UNPAID = re.compile(r"insufficient_quota|billing_\w+|(?:insufficient|credit) (?:balance|credits)", re.I)
 _NO_MODEL = re.compile(r"model_not_found|model .{0,100}(?:does not exist|not found)", re.I)
+# How servers say that a request does not fit into the context window; a limit of the reply alone is something else.
+_TOO_LONG = re.compile(
+    r"context[ _-]?(?:length|window|size|limit)|(?:maximum model|model's maximum) length|too many tokens"
+    r"|(?:prompt|inputs?|messages?|request|string)\b[^.]{0,60}\btoo (?:long|large)|request_too_large|length_exceeded"
+    r"|exceeds? .{0,30}\b(?:number of tokens|context)|inputs\W{0,2} (?:tokens|must have less)|reduce the length",
+    re.I,
+)
+_TOO_LONG_FOR_RATE = re.compile(r"request too large", re.I)  # no waiting helps
 _MISTAKES = (TypeError, AttributeError, NameError, LookupError, AssertionError, NotImplementedError, ImportError)
 _AGAIN_IN = re.compile(r"(?:try again|retry) in ([\d.dhms]+)", re.I)
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
@@ -54,7 +62,7 @@ def read_response(body: str, headers: Mapping[str, str]) -> ModelReply:
 
 
 def failure(status: int, headers: Mapping[str, str], body: object, key_name: str | None = None) -> CallError:
-    """What an error of a server means: whether to wait, to try again or to stop."""
+    """What an error of a server means: whether to wait, to try again, to ask for less or to stop."""
     message = _message(body)
     what = f"status {status}{': ' if message else ''}{message}"
     code = str(_error(body).get("code"))
@@ -65,6 +73,8 @@ def failure(status: int, headers: Mapping[str, str], body: object, key_name: str
         return CallError(f"{reason} ({what})", again=False, fatal=True, hint=hint_on_key)
     if status in (400, 422) and (_NO_MODEL.search(f"{code} {message}") or _error(body).get("param") == "model"):
         return CallError(f"{_FATAL[404]} ({what})", again=False, fatal=True)
+    if (_TOO_LONG_FOR_RATE if status in _BUSY else _TOO_LONG).search(f"{code} {message}") or status == 413:
+        return RequestTooLongError(f"the request is too long for the model ({what})")
     wait = retry_after(headers)
     if wait is None and (said := _AGAIN_IN.search(message)):
         wait = _duration(said[1].rstrip("."))
@@ -81,6 +91,8 @@ def exception_failure(error: Exception) -> CallError:
         body = getattr(error, "body", None) or str(error)
         return failure(status, headers if isinstance(headers, Mapping) else {}, body)
     what = without_secrets(f"{type(error).__name__}: {error}")
+    if _TOO_LONG.search(what):
+        return RequestTooLongError(f"the request is too long for the model ({what})")
     return CallError(what, again=not isinstance(error, _MISTAKES), may_cost=True)
 
 

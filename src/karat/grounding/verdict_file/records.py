@@ -20,8 +20,9 @@ FILE_LINE = b'{"record":"file","version":1}\n'
 
 ItemType = Literal["claim", "sentence", "nugget", "passage", "answer", "document"]
 RecordKind = Literal["file", "item", "verdict", "call", "task"]
-CallState = Literal["done", "failed", "reused"]
-"""`reused`: the reply to an earlier call with the same key, for labels about something else"""
+CallState = Literal["done", "failed", "too_long", "reused"]
+"""`too_long`: refused as too long, so that its parts were asked about; `reused`: the reply to an earlier call with the
+same key, for labels about something else"""
 ItemKey = tuple[str, str]
 """the query and the id of an item"""
 SystemItemKey = tuple[str, str | None, str]
