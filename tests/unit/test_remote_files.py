@@ -23,6 +23,8 @@ from pyarrow import fs
 
 import karat
 from karat import KaratError, convert
+from karat.errors import Parameter, shown
+from karat.errors.credentials import without_credentials
 from karat.reading.bytes import compression, remote
 from karat.reading.bytes.arrow_file import ArrowFile
 from karat.reading.bytes.input_file import InputFile
@@ -155,11 +157,42 @@ def test_large_files_are_read_in_parts(put: Put) -> None:
 
 def test_the_endpoint_can_be_part_of_the_uri(put: Put, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     put("truth.qrels", QRELS)
-    monkeypatch.delenv("AWS_ENDPOINT_URL")
     options = f"?endpoint_override={server}&scheme=http&region=us-east-1"
-    assert InputFile(f"s3://bucket/truth.qrels{options}").read_all() == QRELS
+    path = f"s3://bucket/truth.qrels{options}"
+    assert InputFile(path).read_all() == QRELS  # the environment names it, too
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
     assert InputFile(f"s3://user:password@bucket/truth.qrels{options}").read_all() == QRELS
-    assert InputFile(f"s3://bucket/truth.qrels{options}").name == "s3://bucket/truth.qrels"
+    assert InputFile(path).name == "s3://bucket/truth.qrels"
+    monkeypatch.setenv("KARAT_ENDPOINTS", f"minio.example:9000, {server}/")
+    assert InputFile(path).read_all() == QRELS
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "s3://bucket/run?endpoint_override=stranger.example",
+        "s3a://bucket/run?region=eu-west-1&endpoint_override=https://stranger.example/",
+        "s3://bucket/*?endpoint_override=stranger.example",
+        "s3://AKID@bucket/run?endpoint_override=stranger.example",
+        "gs://bucket/run?endpoint_override=stranger.example&scheme=http",
+        "gs://bucket/run?endpoint%5Foverride=stranger.example",
+        "gs://bucket/run?x*=1&endpoint_override=stranger.example",
+    ],
+)
+def test_a_path_does_not_decide_which_server_gets_the_credentials_of_the_session(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KARAT_ENDPOINTS", "example,other.example")
+    error = error_in(path)
+    assert error.what == "this path would send your credentials to the server 'stranger.example'"
+    assert error.hint == "If you trust it, set the environment variable KARAT_ENDPOINTS=stranger.example."
+
+
+def test_options_of_a_path_that_could_hide_a_server_are_errors() -> None:
+    error = error_in("gs://bucket/run?endpoint_override=&endpoint_override=stranger.example")
+    assert str(error).startswith("gs://bucket/run: an option is given twice.")
+    error = error_in("s3://bucket/run?region=stranger.example%23")
+    assert str(error) == "s3://bucket/run: 'stranger.example#' is not a region. For example eu-west-1."
 
 
 @pytest.mark.parametrize("key", ["bucket/none.trec", "no-bucket/run.trec"])
@@ -169,7 +202,8 @@ def test_a_remote_file_that_is_not_there_is_an_error(key: str) -> None:
     assert error_in("s3://bucket").what == "this is a folder, not a file"
 
 
-def test_a_server_that_is_not_there_is_an_error() -> None:
+def test_a_server_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KARAT_ENDPOINTS", "127.0.0.1:9")
     error = error_in("s3://bucket/run?endpoint_override=127.0.0.1:9&scheme=http")
     assert str(error) == (
         "s3://bucket/run: the server cannot be reached. Check the network and, if one is set, the endpoint."
@@ -198,6 +232,81 @@ def test_credentials_are_never_shown() -> None:
     assert "hush" not in str(KaratError(f"{uri} is wrong", place=uri, hint=f"Not {uri}."))
     assert "hush" not in str(RemotePath.of(uri).error(OSError("invalid: hush of AKID")))
     assert "hush" not in str(error_in("gopher://AKID:hush@bucket/key"))
+
+
+SECRET = "s3://AKID:hush%2Fhush@bucket"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"evaluate {SECRET}/truth.qrels {SECRET}/run.trec {SECRET}/other.trec -m RR --format json",
+        f"evaluate {SECRET}/truth.qrels {SECRET}/run.trec -m RR -m nDCG -o out.json",
+        f"evaluate {SECRET}/truth.qrels {SECRET}/run.trec -m RR -o out.parquet",
+        f"evaluate {SECRET}/truth.qrels {SECRET}/run.trec {SECRET}/run.trec -m RR --ci",
+        f"evaluate {SECRET}/truth.qrels {SECRET}/run.trec -m RR --explain q1",
+        f"evaluate {SECRET}/results.jsonl -m RR -o out.json",
+        f"compare {SECRET}/truth.qrels {SECRET}/run.trec {SECRET}/other.trec -m RR --format json",
+        f"compare {SECRET}/truth.qrels {SECRET}/run.trec {SECRET}/none.trec -m RR",
+        f"compare {SECRET}/saved.json {SECRET}/truth.qrels -m RR",
+        f"diff {SECRET}/truth.qrels {SECRET}/run.trec {SECRET}/other.trec -m RR",
+        f"bounds {SECRET}/truth.qrels {SECRET}/run.trec -m RR",
+        f"convert {SECRET}/run.trec run.csv",
+        f"convert {SECRET}/run.trec {SECRET}/run.csv",
+        f"gate {SECRET}/truth.qrels {SECRET}/run.trec --baseline {SECRET}/saved.json --max-drop RR=1 --junit junit.xml"
+        " -o gate.json --report report.html",
+        f"gate {SECRET}/truth.qrels {SECRET}/run.trec --baseline {SECRET}/none.json --max-drop RR=1",
+        f"gate {SECRET}/truth.qrels {SECRET}/run.trec --baseline {SECRET}/saved.json --min RR=1",
+        f"report {SECRET}/truth.qrels {SECRET}/run.trec {SECRET}/other.trec?region=us-east-1 -m RR -o report.html"
+        f" --queries {SECRET}/queries.tsv",
+        f"report {SECRET}/saved.json -o report.html",
+    ],
+)
+def test_no_command_shows_or_stores_credentials_in_a_path(line: str, put: Put, tmp_path: Path) -> None:
+    saved = karat.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"], "q2": ["b"]}, "RR").to_json().encode()
+    results = b'{"query": "q", "truth": ["a"], "retrieved": ["a"]}\n'
+    files = {"truth.qrels": QRELS, "run.trec": RUN, "other.trec": RUN, "saved.json": saved, "results.jsonl": results}
+    for name, data in {**files, "queries.tsv": b"q1\thow soft\n"}.items():
+        put(name, data)
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    done = run_here(tmp_path, *line.split(), environment={**os.environ, **github})
+    written = [path.read_bytes() for path in tmp_path.iterdir()]
+    assert done.returncode < 3
+    assert written or done.stdout or done.stderr
+    for text in (done.stdout.encode(), done.stderr.encode(), *written):
+        assert b"hush" not in text
+        assert b"AKID" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("s3://AKID:hu/sh+x@bucket/run", "s3://bucket/run"),
+        ("s3://AKID:hu@sh@bucket/run", "s3://bucket/run"),
+        ("cat s3://A:hush@b/x 's3://B:hush@c/y z'", "cat s3://b/x 's3://c/y z'"),
+        ("https://h/run?X-Amz-Date=1&X-Amz-Signature=hush&X-Amz-Credential=hush", "https://h/run?X-Amz-Date=1&X-Amz-Signature=…&X-Amz-Credential=…"),
+        ("https://h/c/run?sv=1&sig=hush%3D#top", "https://h/c/run?sv=1&sig=…#top"),
+        ("s3://bucket/run?access_key=hush&secret_key=hush&region=eu", "s3://bucket/run?access_key=…&secret_key=…&region=eu"),
+        ("hdfs://host:8020/a@b", "hdfs://host:8020/a@b"),
+        ("s3://bucket/mail@example.org", "s3://bucket/mail@example.org"),
+        ("a/b?token=1", "a/b?token=1"),
+    ],
+)  # fmt: skip
+def test_credentials_in_addresses_are_recognized_in_all_spellings(text: str, shown: str) -> None:
+    assert without_credentials(text) == shown
+    assert str(KaratError("wrong", place=text, hint=text)) == f"{shown}: wrong. {shown}"
+
+
+def test_credentials_are_not_shown_in_part_if_a_message_is_cut() -> None:
+    uri = f"s3://AKID:{'hush' * 300}@bucket/run"
+    for message in (shown(uri), shown([uri]), str(KaratError(uri)), str(KaratError([Parameter("corpus", uri)]))):
+        assert "hush" not in message
+
+
+def test_a_secret_with_a_slash_is_not_taken_for_a_bucket() -> None:
+    remote = RemotePath.of("s3://AKID:hu/sh@bucket/run")
+    assert (remote.user, remote.path, remote.name) == ("AKID:hu/sh@", "bucket/run", "s3://bucket/run")
+    assert "hu/sh" not in str(remote.error(OSError("invalid: hu/sh")))
 
 
 @pytest.mark.parametrize(
@@ -378,7 +487,7 @@ def test_a_remote_pattern_that_matches_nothing_is_an_error() -> None:
         "s3://bucket/none/*": "no file matches this pattern",
         "s3://bucket/none/": "this folder has no files",
         "s3://*/x": "the name of a bucket cannot be a pattern",
-        "s3://bucket/*?endpoint_override=127.0.0.1:9&scheme=http": "the server cannot be reached",
+        "s3://k:s@bucket/*?endpoint_override=127.0.0.1:9&scheme=http": "the server cannot be reached",
     }.items():
         with pytest.raises(KaratError, match=what):
             expand(uri)

@@ -23,12 +23,11 @@ from karat.errors import (
     Place,
     did_you_mean,
     first_few,
-    list_hint,
     plural,
     require,
     shown,
 )
-from karat.errors.arguments import as_count
+from karat.errors.arguments import as_count, list_hint
 from karat.reading.texts.texts import FoundTexts, read_texts
 from karat.registry.names import format_value
 

@@ -16,6 +16,7 @@ from karat.cli.completion import complete_file
 from karat.errors import KaratError, require
 from karat.errors.arguments import is_remote
 from karat.reading.bytes.names import suffix_of
+from karat.reading.bytes.remote import RemotePath
 
 _EXPANDED = "karat.expanded"  # in the context of a command: the folder or pattern by the first file it stands for
 
@@ -90,13 +91,23 @@ def named_with_others(path: str) -> str | None:
 def split_column(text: str) -> tuple[str, str]:
     """The file and the column of `FILE:COLUMN`; either may contain colons, and the file is one that exists.
 
-    >>> split_column("queries.csv:language"), split_column("length")
-    (('queries.csv', 'language'), ('', 'length'))
+    The colons before the path of a remote file, as in `s3://key:secret@bucket/queries.csv`, do not end its name.
+
+    >>> split_column("queries.csv:language"), split_column("length"), split_column("hdfs://host:8020/queries.csv")
+    (('queries.csv', 'language'), ('', 'length'), ('', 'hdfs://host:8020/queries.csv'))
     """
     parts = text.split(":")
-    splits = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(len(parts) - 1, 0, -1)]
+    splits = [(":".join(parts[:at]), ":".join(parts[at:])) for at in range(len(parts) - 1, _colons_before(text), -1)]
     existing = [split for split in splits if os.path.exists(split[0])]
     return next(iter(existing or splits), ("", text))
+
+
+def _colons_before(text: str) -> int:
+    """The number of colons in a URI before the path on its server."""
+    if not is_remote(text):
+        return 0
+    remote = RemotePath.of(text)
+    return f"://{remote.user}{remote.path.partition('/')[0]}".count(":")
 
 
 def split_texts(text: str) -> tuple[str, str | None]:

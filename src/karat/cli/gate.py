@@ -282,6 +282,7 @@ def _load(
     from karat.cli.settings import with_findings, with_static_model
     from karat.cli.systems import SystemFiles, saved_system
     from karat.comparison.gate.rules import check_measures
+    from karat.errors.credentials import without_credentials
     from karat.reading.bytes.input_file import InputFile
     from karat.reading.contents.contents import is_saved_scores
 
@@ -297,7 +298,7 @@ def _load(
     # A saved baseline needs to have only the measures that are compared with it, so it is not loaded with the others.
     saved: dict[str, Scores] = {}
     if baseline is not None and is_saved_scores(opened[baseline], inputs.formats.get("run")):
-        saved[baseline] = saved_system(baseline, opened[baseline])
+        saved[without_credentials(baseline)] = saved_system(baseline, opened[baseline])
     evaluated = [baseline] if baseline is not None and not saved else []
     # The names of the measures already contain the threshold.
     settings = replace(settings, measures=names, options={**settings.options, "rel": None})

@@ -14,7 +14,8 @@ from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple, Optional, Union, get_args, get_origin
 
 from karat.documents.document import Document
-from karat.errors import KaratError, Place, list_hint, shown
+from karat.errors import KaratError, Place, shown
+from karat.errors.arguments import list_hint
 
 
 def compatible(sent: Any, wanted: Any) -> bool:

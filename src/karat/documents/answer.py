@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from karat.errors import KaratError, Place, as_place, list_hint, shown
-from karat.errors.arguments import sorted_set
+from karat.errors import KaratError, Place, as_place, shown
+from karat.errors.arguments import list_hint, sorted_set
 
 _HINT = "Answers are text: put the value in quotes, or convert it with str(...)."
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Self, TypeAlias
+
+from karat.errors.credentials import without_credentials
 
 # Control characters, characters that change the direction of writing, invisible ones (but not those that join letters,
 # which some scripts need), and lone surrogates.
@@ -16,7 +18,6 @@ UNPRINTABLE = re.compile(
 # What a CI system takes for a command in a log: GitHub `::` at the beginning of a line and `##[` anywhere, Azure
 # `##vso[`, TeamCity `##teamcity[`.
 _COMMAND = re.compile(r"((?:^|[\r\n])\s*:)(?=:)|(##)(?=\[|vso\[|teamcity\[)")
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")  # in a URI
 _MAX_LENGTH = 1000  # of each part of a message
 # Longer names are not compared with others to find out what was meant: that would take too long.
 _LONGEST_TYPO = 200
@@ -50,7 +51,7 @@ class Place(NamedTuple):
         parts += [f"{'rows' if rows else 'row'} {_listed(self.row)}"] if self.row is not None else []
         parts += [f"{'queries' if queries else 'query'} {_listed(self.query)}"] if self.query is not None else []
         separator = "" if not self.field or self.field.startswith("[") else ", "
-        return f"{', '.join(parts)}{separator}{self.field}"
+        return without_credentials(f"{', '.join(parts)}{separator}{self.field}")
 
     def of(self, outer: str) -> Place:
         """The same place, in something larger."""
@@ -161,16 +162,24 @@ class KaratError(ValueError):
         what, place, hint = map(_shortened, (self.what, self.place and str(self.place), self.hint))
         before = f"{place}: " if place else ""
         stop = "" if not hint or what.endswith((".", "?", "!", "…")) else "."
-        return safe_line(_CREDENTIALS.sub("", f"{before}{what}{stop} {hint}".rstrip()))
+        return safe_line(f"{before}{what}{stop} {hint}".rstrip())
 
     def _worded(self, parts: Sequence[MessagePart]) -> str:
-        return "".join(self.spelling(part) if isinstance(part, Parameter) else str(part) for part in parts)
+        words = (self.spelling(part) if isinstance(part, Parameter) else str(part) for part in parts)
+        return without_credentials("".join(words))
 
 
 def _parts(message: Message | None) -> tuple[MessagePart, ...]:
     is_one = not isinstance(message, list | tuple) or isinstance(message, Parameter | Place)  # tuples themselves
     parts = () if message is None else (message,) if is_one else message
-    return tuple(each if isinstance(each, str | Parameter | Place) else shown(each) for each in parts)
+    return tuple(
+        each
+        if isinstance(each, Parameter | Place)
+        else without_credentials(each)
+        if isinstance(each, str)
+        else shown(each)
+        for each in parts
+    )
 
 
 def _unpickled(kind: type[KaratError], args: tuple[object, ...], attributes: dict[str, object]) -> KaratError:
@@ -218,15 +227,6 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
             by_folded.setdefault(candidate.casefold(), candidate)
     close = get_close_matches(name.casefold(), by_folded, cutoff=0.6)
     return [by_folded[folded] for folded in close]
-
-
-def list_hint(value: object) -> str:
-    """How to turn something that is almost a list into one; an empty string if there is no simple way."""
-    if isinstance(value, Set):
-        return "A set has no order."
-    if hasattr(value, "tolist"):
-        return "Call .tolist() on it."
-    return "Wrap it in list(...)." if isinstance(value, Iterator) else ""
 
 
 def enumeration(texts: Sequence[str], conjunction: str) -> str:
@@ -324,13 +324,14 @@ def shown(value: object, width: int = 60) -> str:
     'a\x1b[2Jb'
     """
     if isinstance(value, str | bytes | list | tuple) and len(value) > width:
-        value = value[:width]  # what is longer is cut off below; it may have millions of elements
+        value = value[: 10 * _MAX_LENGTH if isinstance(value, str) else width]  # it may have millions of elements
     try:
         text = ascii(value) if isinstance(value, bytes) else repr(value)
     except Exception:  # a repr may do anything, and this is for a message about something else
         text = ""
     if not text or ("\n" in text and not isinstance(value, str)):  # a data frame and an array are shown by their type
         text = _described(value)
+    text = without_credentials(text)
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from numbers import Integral, Number
 from typing import Any
 
@@ -94,6 +94,15 @@ def name_and_number(name: str, text: str, hint: Message, form: str = "MEASURE=LI
         return key, float(number)
     except ValueError:
         raise KaratError([Parameter(name, text), f": {shown(number)} is not a number"], hint=hint) from None
+
+
+def list_hint(value: object) -> str:
+    """How to turn something that is almost a list into one; an empty string if there is no simple way."""
+    if isinstance(value, Set):
+        return "A set has no order."
+    if hasattr(value, "tolist"):
+        return "Call .tolist() on it."
+    return "Wrap it in list(...)." if isinstance(value, Iterator) else ""
 
 
 def check_names(name: str, value: object, example: object) -> list[str]:

@@ -13,6 +13,7 @@ from importlib import metadata
 from typing import Any
 
 from karat import __version__
+from karat.errors.credentials import without_credentials
 from karat.grounding.verdict_file.records import Call, count_calls
 from karat.report.subject import ReportSubject
 from karat.stats import SEED
@@ -34,7 +35,7 @@ class Provenance:
         created = self.created or datetime.now(UTC).isoformat(timespec="seconds")
         method = None if subject.comparison is None else subject.comparison.method
         return {
-            "command": self.command,
+            "command": without_credentials(self.command),
             "created": created,
             "karat": __version__,
             "python": platform.python_version(),
@@ -80,7 +81,7 @@ def _file(name: str) -> dict[str, Any]:
             with open(name, "rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 return {"name": name, "bytes": file.tell(), "sha256": digest}
-    return {"name": name, "bytes": None, "sha256": None}
+    return {"name": without_credentials(name), "bytes": None, "sha256": None}
 
 
 def _evaluation_options(subject: ReportSubject) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.errors import enumeration, plural, safe_line
 from karat.errors.arguments import is_remote
+from karat.errors.credentials import without_credentials
 from karat.measures import Measure
 from karat.options import check_level
 from karat.output.printable import Printable, Tabular
@@ -160,7 +161,7 @@ class StoredScores(CombinedValues, Tabular):
 
     def __repr__(self) -> str:
         count = plural(self.query_count, "query")
-        return safe_line(f"<StoredScores of {count} in {self.path}: {self._means_in_a_line()}>")
+        return safe_line(f"<StoredScores of {count} in {without_credentials(self.path)}: {self._means_in_a_line()}>")
 
     def _null_findings(self) -> list[Finding]:
         """A finding about the queries without a value; which they are, only the folder says."""

@@ -12,14 +12,16 @@ from io import BufferedReader
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from karat.errors import KaratError, NoSuchFileError, did_you_mean, enumeration, require
+from karat.errors import KaratError, NoSuchFileError, did_you_mean, enumeration, require, shown
+from karat.errors.credentials import without_credentials
 
 # abfs:// (Azure) is left out: if no credentials are set, Arrow aborts the process.
 _SCHEMES = ("s3", "gs", "gcs", "hdfs", "viewfs")
 _OTHER_SPELLINGS = {"s3a": "s3", "s3n": "s3"}  # of Hadoop and Spark
 # A question mark may also be part of a name, or of a pattern.
-_URI = re.compile(r"([\w+.-]+)://([^/@]*@)?(.*?)(\?\w+=[^&?*]*(?:&\w+=[^&?*]*)*)?", re.DOTALL)
+_URI = re.compile(r"([\w+.-]+)://([^/@]*@|[^/@:[]+:(?!\d+/)[^@]*@)?(.*?)(\?\w+=[^&?*]*(?:&\w+=[^&?*]*)*)?", re.DOTALL)
 _S3_OPTIONS = ("region", "scheme", "endpoint_override")
+_ENDPOINTS = "KARAT_ENDPOINTS"  # the environment variable with servers that paths may name
 NAME_FILES = "Name a file, a folder of files, or a pattern such as runs/*.trec."
 _BUFFER = 256 << 10
 # An unreachable server is an error after seconds, not minutes.
@@ -59,7 +61,7 @@ class RemotePath:
     @property
     def name(self) -> str:
         """The URI without credentials and options, for messages."""
-        return f"{self.scheme}://{self.path}"
+        return without_credentials(f"{self.scheme}://{self.path}")
 
     def with_path(self, path: str) -> str:
         """The URI of another path in the same place."""
@@ -81,6 +83,7 @@ class RemotePath:
             hint = "Download the file first."
         require(self.scheme in _SCHEMES, f"{self.scheme}:// is not read", hint, place=self.name)
         require(self.path.strip("/"), "the path is empty", "Name a bucket and a file in it.", place=self.name)
+        self._check_server()
         import pyarrow as pa
 
         try:
@@ -95,6 +98,25 @@ class RemotePath:
         except (OSError, pa.ArrowException) as error:
             raise self.error(error) from None
 
+    def _check_server(self) -> None:
+        """Reject a path that decides which server gets the credentials of this session, unless that was allowed."""
+        # Arrow reads whatever follows a question mark, unless it gets the options by name.
+        text = self.options if self.scheme == "s3" else f"{self.path}{self.options}".partition("?")[2]
+        chosen = _options(text, self.name)
+        region = chosen.get("region", "")
+        valid = re.fullmatch(r"[a-z0-9-]*", region)  # it is part of the address of the server
+        require(valid, f"{shown(region)} is not a region", "For example eu-west-1.", place=self.name)
+        server = chosen.get("endpoint_override", "").rpartition("://")[2].rstrip("/")
+        # With credentials of its own, or as anonymous, the path does not use those of the session.
+        if not server or re.fullmatch("[^:]+:.+@" if self.scheme == "s3" else "anonymous@", self.user):
+            return
+        environment = [os.environ.get(name) or "" for name in _S3_ENVIRONMENT[:2]] if self.scheme == "s3" else []
+        allowed = [*os.environ.get(_ENDPOINTS, "").split(","), *(each.rpartition("://")[2] for each in environment)]
+        if server not in [each.strip().rstrip("/") for each in allowed]:
+            what = f"this path would send your credentials to the server {shown(server)}"
+            hint = f"If you trust it, set the environment variable {_ENDPOINTS}={server}."
+            raise KaratError(what, place=self.name, hint=hint)
+
     def error(self, error: Exception) -> KaratError:
         """What went wrong, without what is secret."""
         if isinstance(error, FileNotFoundError):
@@ -105,8 +127,9 @@ class RemotePath:
             if re.search(pattern, text):
                 return KaratError(what, place=self.name, hint=hint or _CREDENTIALS.get(self.scheme))
         first = (text.splitlines() or [type(error).__name__])[0]
-        for secret in filter(None, re.split(r"[:@]", self.user)):
-            first = first.replace(secret, "…")
+        for part in filter(None, self.user.removesuffix("@").split(":", 1)):
+            for secret in (part, unquote(part)):
+                first = first.replace(secret, "…")
         return KaratError(f"cannot be read: {first}", place=self.name)
 
 
@@ -175,6 +198,14 @@ def _matches(remote: RemotePath) -> Iterator[str]:
             )
 
 
+def _options(text: str, place: str) -> dict[str, str]:
+    """The options after the question mark of a URI."""
+    pairs = parse_qsl(text.removeprefix("?"), keep_blank_values=True)
+    options = dict(pairs)
+    require(len(options) == len(pairs), "an option is given twice", "Give it once.", place=place)
+    return options
+
+
 _S3_ENVIRONMENT = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE")
 
 
@@ -183,7 +214,7 @@ def _s3(user: str, bucket: str, options: str, environment: tuple[str | None, ...
     """The file system of a bucket: a new one would connect, and look for credentials, each time."""
     from pyarrow import fs
 
-    chosen = dict(parse_qsl(options.removeprefix("?"), keep_blank_values=True))
+    chosen = _options(options, f"s3://{bucket}")
     for name in chosen:
         hint = f"{did_you_mean(name, _S3_OPTIONS)} The options are {enumeration(_S3_OPTIONS, 'and')}.".strip()
         require(name in _S3_OPTIONS, f"{name} is not an option of s3://", hint)

@@ -12,7 +12,8 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
-from karat.errors import KaratError, list_hint, shown
+from karat.errors import KaratError, shown
+from karat.errors.arguments import list_hint
 from karat.output.delimited import delimited
 from karat.output.files import write_whole
 from karat.reading.bytes.input_file import InputFile

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from karat.documents.key import Key
-from karat.errors import KaratError, list_hint, require, shown
+from karat.errors import KaratError, require, shown
+from karat.errors.arguments import list_hint
 from karat.reading.bytes.input_file import InputFile, Progress, is_file
 from karat.reading.columns import GivenNames, plain_names
 from karat.reading.pairs.containers import Run, Truth

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from karat.documents.fields import DocumentLike
-from karat.errors import KaratError, Place, list_hint, shown
+from karat.errors import KaratError, Place, shown
+from karat.errors.arguments import list_hint
 
 DocumentLists = Sequence[Sequence[DocumentLike]]
 """One list of documents per question."""

@@ -11,7 +11,8 @@ from typing import Any
 
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
-from karat.errors import KaratError, Message, Parameter, Place, list_hint, plural, shown
+from karat.errors import KaratError, Message, Parameter, Place, plural, shown
+from karat.errors.arguments import list_hint
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.json_decoding import decode_json
 from karat.reading.bytes.names import Format, is_arrow

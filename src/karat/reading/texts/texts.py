@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from karat.documents.fields import document_field, is_document, is_missing
 from karat.documents.ids import identifier
-from karat.errors import KaratError, Place, enumeration, first_few, list_hint, plural, shown
+from karat.errors import KaratError, Place, enumeration, first_few, plural, shown
+from karat.errors.arguments import list_hint
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.names import is_arrow
 from karat.reading.bytes.part_files import files_of_table
