@@ -139,6 +139,17 @@ def test_unjudged_documents_are_estimated(folder: Path) -> None:
         (["rag.jsonl", "--task", "support", "--model", " ", "--replay", "-o", "v.jsonl"], "no model is given"),
         (["rag.jsonl", "--model", "m", "-o", "v.jsonl"], "neither a task nor a rubric is given"),
         (["rag.jsonl", "--task", "suport", "--model", "m", "-o", "v.jsonl"], "--task suport is not one of"),
+        (["rag.jsonl", "--task", "support", "--task", "support", "--estimate"], "--task support is given twice"),
+        (
+            ["rag.jsonl", "--task", "relevance", "--task", "support", "--task", "context", "--estimate"],
+            "the task relevance is about documents of runs, and support and context are about results",
+        ),
+        (["rag.jsonl", "--task", "relevance", "--estimate"], "To judge the passages in results, use --task context."),
+        (
+            ["rag.jsonl", "rag.jsonl", "--task", "relevance", "--estimate"],
+            "rag.jsonl: these are results, and the documents that are judged are those of ground truth and runs.",
+        ),
+        (["rag.jsonl", "--task", "support", "--ties", "trec", "--estimate"], "--ties needs --task relevance"),
         (["rag.jsonl", "--task", "support", "--model", "m"], "-o is missing"),
         (["rag.jsonl", "--task", "support", "--model", "m", "-o", "rag.jsonl"], "the output file is also an input"),
         (["rag.jsonl", "--task", "support", "--model", "m", "-o", "-"], "takes a file, not standard output"),

@@ -32,10 +32,9 @@ def _judge_option(name: str) -> Callable[[Any], Any]:
     declared, hint = JUDGE_OPTIONS[name], get_type_hints(JudgeOptions)[name]
     is_file = declared.metavar in ("FILE", "FOLDER")
     number = next((kind for kind in (int, float) if kind in (hint, *get_args(hint))), str)
-    complete = complete_values(TASKS) if name == "task" else None
-    return opt.declared_option(
-        name, declared, group=OUTPUT, kind=FileToRead() if is_file else number, complete=complete
-    )
+    complete, repeatable = (complete_values(TASKS), True) if name == "task" else (None, False)
+    kind = FileToRead() if is_file else number
+    return opt.declared_option(name, declared, group=OUTPUT, kind=kind, complete=complete, repeatable=repeatable)
 
 
 @click.command(
@@ -103,7 +102,7 @@ def command(
     from karat.grounding.judges.estimates import estimate as estimated
     from karat.grounding.judges.judge import carry_out_assignment
 
-    for name in _ABOUT_DOCUMENTS if values["task"] != RELEVANCE else ():
+    for name in _ABOUT_DOCUMENTS if RELEVANCE not in values["task"] else ():
         if opt.is_given(context, name):
             what: Message = [Parameter(name), " needs ", Parameter("task", RELEVANCE)]
             raise KaratError(what, hint="Leave it out.")
@@ -115,7 +114,7 @@ def command(
         raise KaratError("-o is missing", hint="Name the verdict file that labels are added to: -o verdicts.jsonl")
     files, inputs = [truth, *runs], parse_inputs(values)
     options = _options(values, inputs)
-    settings = _settings(values) if options.task == RELEVANCE else None
+    settings = _settings(values) if options.is_about_documents else None
     evaluate = partial(_evaluated, files, inputs, settings) if settings else None
     assignment = make_assignment(files, options, evaluate)
     if estimate:
@@ -135,7 +134,7 @@ def _options(values: Mapping[str, Any], inputs: Inputs) -> JudgeOptions:
     for name in ("queries", "corpus"):
         texts[name] = inputs.texts(name, values[name]) or None
         check_texts(texts[name] or (), name)
-    is_about_answers = values["task"] != RELEVANCE
+    is_about_answers = RELEVANCE not in values["task"]
     if is_about_answers and (sides := inputs.columns.keys() & {"truth", "run"}):
         what = f"--column names a column of {' and '.join(sorted(sides, reverse=True))}, and these are results"
         raise KaratError(what, hint="Use --field, or queries.text= and corpus.text= for texts.")

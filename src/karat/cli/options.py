@@ -97,9 +97,15 @@ def in_order(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
 
 
 def declared_option(
-    name: str, declared: Option, *, group: str, kind: Any = str, complete: Complete | None = None
+    name: str,
+    declared: Option,
+    *,
+    group: str,
+    kind: Any = str,
+    complete: Complete | None = None,
+    repeatable: bool = False,
 ) -> Callable[[Any], Any]:
-    """An option that the library declares: one of several values, a switch, or a value of this kind."""
+    """An option that the library declares: one of several values, a switch, or a value of this kind, or several."""
     spelling = name.replace("_", "-")
     if declared.choices:
         return choice_option(spelling, declared.choices, declared.default, declared.help, group=group)
@@ -110,6 +116,7 @@ def declared_option(
         group=group,
         default=declared.default,
         type=kind,
+        multiple=repeatable,
         metavar=declared.metavar,
         help=declared.help,
         show_default=declared.default is not None,

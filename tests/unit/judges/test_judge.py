@@ -186,6 +186,81 @@ def test_the_estimate_is_what_is_asked_if_answers_have_a_claim_per_sentence(path
         assert karat.judge(RESULTS, task=task, model=Toy(), verdicts=path).usage.calls == estimate.calls, task
 
 
+def test_several_tasks_are_one_run_with_one_file_and_claims_are_extracted_once(path: Path) -> None:
+    results = [{**row, "gold_answers": ["Gold is soft."]} for row in RESULTS]
+    tasks = ["claims", "context", "faithfulness", "correctness"]
+    apart = {task: path.with_name(f"{task}.jsonl") for task in tasks}
+    judgings = {
+        task: karat.judge(results, task=task, model=Toy(), verdicts=file, system="rag") for task, file in apart.items()
+    }
+    model = Toy()
+    judging = karat.judge(results, task=tasks, model=model, verdicts=path, system="rag")
+    means = {name: value for each in judgings.values() for name, value in each.scores().means.items()}
+    assert judging.scores().means == judging.task_scores()["rag"].means == means
+    assert judging.tasks == tuple(tasks)
+    calls = sum(each.usage.calls for each in judgings.values())
+    assert (judging.usage.calls, judging.usage.known, model.asked) == (calls - len(results), 0, calls - len(results))
+    again = karat.judge(results, task=tasks, verdicts=path, system="rag", replay=True)
+    assert (again.usage.calls, again.usage.failed) == (0, 0)
+    assert again.scores().means == means
+
+
+def test_a_rubric_is_judged_beside_tasks(path: Path) -> None:
+    judging = karat.judge(RESULTS, task=("context", "support"), rubric=RUBRIC, model=Toy(), verdicts=path, system="rag")
+    assert judging.tasks == ("context", "support", "tone")
+    assert judging.scores()["Correctness(task=tone)"] == 0.5
+    assert judging.scores()["ContextRelevance"] == 1.0
+
+
+def test_labels_that_two_tasks_need_are_asked_for_once(path: Path) -> None:
+    cited = [{**row, "answer": "Gold is soft [1]. Iron is hard [1]."} for row in RESULTS]
+    both = karat.judge(cited, task=["support", "citations"], model=Toy(), verdicts=path)
+    assert (both.usage.calls, both.usage.known) == (2, 0)
+    assert karat.judge(cited, task="citations", verdicts=path, replay=True).usage.known == 2
+
+
+def test_what_failed_for_one_task_is_not_asked_again_for_the_next(path: Path) -> None:
+    results = [{**row, "gold_answers": ["Gold is soft."]} for row in RESULTS]
+
+    def model(messages: Sequence[Message]) -> str:
+        asked = json.loads(messages[1]["content"])
+        is_extraction = "items" not in asked and "gold_answers" not in asked
+        return "no" if is_extraction else toy(messages)
+
+    toy = Toy()
+    judging = karat.judge(results, task=["faithfulness", "claims"], model=model, verdicts=path, retry_failed=True)
+    assert (judging.usage.failed, judging.usage.known) == (2, 0)
+    assert any(note.startswith("2 calls failed: ") for note in judging.notes)
+
+
+def test_a_limit_is_one_for_all_tasks(path: Path) -> None:
+    judging = karat.judge(RESULTS, task=["context", "faithfulness"], model=Toy(), verdicts=path, max_calls=4)
+    assert judging.usage.calls == 4
+    assert judging.usage.not_asked > 0
+
+
+def test_the_estimate_of_several_tasks_is_their_sum_and_what_is_asked(path: Path) -> None:
+    results = [{**row, "gold_answers": ["Gold is soft."]} for row in RESULTS]
+    tasks = ["context", "faithfulness", "claims"]
+    options: Any = {"price_in": 1.0, "price_out": 2.0}
+    estimate = karat.estimate_judging(results, task=tasks, rubric=RUBRIC, **options)
+    assert [*estimate.tasks] == [*tasks, "tone"]
+    for name in ("calls", "known", "tokens_in", "tokens_out", "cost"):
+        assert getattr(estimate, name) == sum(getattr(part, name) for part in estimate.tasks.values()), name
+    alone = {task: karat.estimate_judging(results, task=task, **options) for task in tasks}
+    assert estimate.tasks["context"].calls == alone["context"].calls
+    assert estimate.tasks["claims"].calls == alone["claims"].calls - len(results)
+    assert "a call that several tasks need is counted for the first of them" in estimate.notes
+    judging = karat.judge(results, task=tasks, rubric=RUBRIC, model=Toy(), verdicts=path)
+    assert judging.usage.calls == estimate.calls
+    lines = str(estimate).splitlines()
+    assert [line.split()[0] for line in lines[2:7]] == [*tasks, "tone", "total"]
+    assert lines[0].split("  ")[0] == "task"
+    after = karat.estimate_judging(results, task=tasks, rubric=RUBRIC, verdicts=path, model=Toy())
+    assert after.calls == 0
+    assert karat.estimate_judging(results, task=["context"]).tasks == {}
+
+
 def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None:
     path.write_text('{"record":"file","version":1}\n')
     with pytest.raises(KaratError, match="no replies of a model"):
@@ -204,7 +279,18 @@ def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None
     [
         ({"task": "fathfulness"}, "task='fathfulness' is not one of .*Did you mean faithfulness"),
         ({"task": None}, "neither a task nor a rubric"),
-        ({"rubric": RUBRIC}, "both a task and a rubric"),
+        ({"task": []}, "neither a task nor a rubric"),
+        ({"task": 7}, "task must be text"),
+        ({"task": ["context", None]}, "task must be text"),
+        ({"task": ["context", "suport"]}, "task='suport' is not one of .*Did you mean support"),
+        ({"task": ["context", "support", "context"]}, "task='context' is given twice. Leave one of them out"),
+        (
+            {"task": ["relevance", "context"]},
+            "the task relevance is about documents of runs, and context is about results. Judge the task relevance by",
+        ),
+        ({"task": ["context", "nuggets"], "depth": 5}, "depth=5 has no effect on the tasks context and nuggets"),
+        ({"task": ["context", "claims"]}, "no gold answers"),
+        ({"rubric": {**RUBRIC, "name": "context"}}, "context is the name of a built-in task"),
         ({"task": None, "rubric": [1]}, "is not a rubric"),
         ({"task": None, "rubric": {**RUBRIC, "name": "nuggets"}}, "nuggets is the name of a built-in task"),
         ({"task": None, "rubric": {**RUBRIC, "name": "support"}}, "support is a built-in task"),
@@ -236,8 +322,10 @@ def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None
         ({"system": 7}, "system must be text"),
         ({"format": 7}, "format must be text"),
         ({"prompts": "/nowhere"}, "not a folder with prompts"),
-        ({"task": "relevance"}, "a judge reads the texts of the queries. Pass queries: a file with ids and texts"),
-        ({"task": "relevance", "queries": {}, "corpus": {}}, "none is given"),
+        (
+            {"task": "relevance"},
+            r"the results: these are results, and .* To judge the passages in results, use task='context'",
+        ),
         ({"depth": 0}, "depth=0 is not a whole number of 1 or more"),
         ({"task": "relevance", "rubric": RUBRIC}, "rubric=.* has no effect on the task relevance"),
         ({"task": "relevance", "system": "rag"}, "system='rag' has no effect on the task relevance"),
@@ -253,6 +341,14 @@ def test_wrong_arguments_are_errors_before_anything_is_asked(path: Path, argumen
         karat.judge(RESULTS, **{"task": "context", "model": model, "verdicts": path, **arguments})
     assert model.asked == 0
     assert not path.exists()
+
+
+def test_documents_are_judged_in_runs_and_by_their_texts(path: Path) -> None:
+    truth: dict[str, Any] = {"q1": {"d1": 1}}
+    with pytest.raises(KaratError, match=r"a judge reads the texts of the queries\. Pass queries: a file with ids and"):
+        karat.judge(truth, task="relevance", model=Toy(), verdicts=path)
+    with pytest.raises(KaratError, match="the unjudged documents are those of runs, and none is given"):
+        karat.judge(truth, task="relevance", queries={}, corpus={}, model=Toy(), verdicts=path)
 
 
 def test_several_systems_need_names(path: Path) -> None:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.errors import KaratError, Message, Parameter, Place, require, shown
+from karat.errors import KaratError, Message, Parameter, Place, enumeration, require, shown
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, JudgeOptions
 from karat.grounding.judges.plans import Plans, plans, relevance_plans
 from karat.grounding.judges.prompts import Prompt
+from karat.grounding.judges.requests import ModelRequest, Plan, RequestOutcome
 from karat.grounding.labels.missing import rubric_measure
 from karat.grounding.labels.recipes import needed_fields
 from karat.grounding.responses.responses import Response
 from karat.grounding.responses.results import read_responses
 from karat.grounding.verdict_file.tasks import Task, read_task
-from karat.options import check_choice
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.json_decoding import decode_json
+from karat.reading.contents.contents import content_of
 from karat.reading.pairs.paths import run_names
+from karat.reading.records.result_fields import names_by_field
 from karat.reading.texts.texts import read_texts
 
 if TYPE_CHECKING:
@@ -31,19 +34,61 @@ _SEED = 42  # by which the queries of an overlap are drawn
 _RUBRIC_EXAMPLE = 'For example {"name": "tone", "question": "Is it polite?", "scale": {"rude": 0, "polite": 1}}.'
 
 
+MakePlans = Callable[[Journal, Mapping[str, Prompt], str, int, int], Plans]
+"""takes what is known, prompts, the author of verdicts that need no call, the number of samples, and the seed"""
+
+
 class Assignment(NamedTuple):
-    """What is judged, and in which systems.
+    """What is judged, and in which systems."""
 
-    `plans` takes a journal, prompts, the author, the number of samples and the seed.
-    """
-
-    task: str
-    """a recipe, `relevance`, or the name of a rubric"""
+    plans: Mapping[str, MakePlans]
+    """by task: a recipe, `relevance`, or the name of a rubric"""
     systems: tuple[str | None, ...]
-    plans: Callable[[Journal, Mapping[str, Prompt], str, int, int], Plans]
     notes: tuple[str, ...] = ()
     responses: Sequence[Response] = ()
     """the answers of all systems"""
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """What is asked."""
+        return tuple(self.plans)
+
+    def all_plans(self, known: Journal, prompts: Mapping[str, Prompt], by: str, samples: int, seed: int) -> Plans:
+        """One plan per question, with everything that is asked about it: one task after the other."""
+        of_tasks = [make(known, prompts, by, samples, seed) for make in self.plans.values()]
+        if len(of_tasks) == 1:
+            return of_tasks[0]
+        notes = tuple(dict.fromkeys(chain.from_iterable(plans.notes for plans in of_tasks)))
+        return Plans(len(of_tasks[0]), notes, lambda: map(_in_turn, zip(*of_tasks, strict=True)))
+
+
+def _in_turn(plans: Iterable[Plan]) -> Plan:
+    """Plans about the same question, one after the other. What an earlier one has asked is not asked again.
+
+    That is true of failures, too, which the verdict file forgets.
+    """
+    known: dict[tuple[str, int, str], RequestOutcome] = {}
+
+    def key(request: ModelRequest) -> tuple[str, int, str]:
+        return request.prompt, request.sample, request.messages[-1]["content"]
+
+    def before(request: ModelRequest) -> RequestOutcome | None:
+        outcome = known.get(key(request))
+        return outcome if outcome is not None and outcome.request == request else None
+
+    for plan in plans:
+        outcomes: list[RequestOutcome] | None = None
+        while True:
+            try:
+                requests = next(plan) if outcomes is None else plan.send(outcomes)
+            except StopIteration:
+                break
+            by_place = {place: outcome for place, request in enumerate(requests) if (outcome := before(request))}
+            new = [place for place in range(len(requests)) if place not in by_place]
+            if new:
+                by_place |= zip(new, (yield [requests[place] for place in new]), strict=True)
+            outcomes = [by_place[place] for place in range(len(requests))]
+            known |= {key(outcome.request): outcome for outcome in outcomes}
 
 
 def make_assignment(
@@ -53,36 +98,63 @@ def make_assignment(
 
     `evaluate` returns the scores of the runs, if the sources alone do not say how they are read.
     """
-    _check_task(options)
-    if options.task != RELEVANCE:
+    _check_tasks(options)
+    if not options.is_about_documents:
         return _answers_to_judge(sources, options)
+    _reject_results(sources if evaluate else sources[:1], options)  # in Python, results can be read as a run
+    for name in ("queries", "corpus"):
+        hint: Message = ["Pass ", Parameter(name), ": a file with ids and texts."]
+        require(getattr(options, name) is not None, f"a judge reads the texts of the {name}", hint)
     return _documents_to_judge(evaluate() if evaluate else _evaluated_runs(sources, options), options)
 
 
-def _check_task(options: JudgeOptions) -> None:
-    """Reject options that do not fit together: both a task and a rubric, what has no effect, or what is missing."""
+def _reject_results(sources: Sequence[Any], options: JudgeOptions) -> None:
+    """Reject results in the place of ground truth or a run: another task is about the passages in them."""
+    for source in sources:
+        if _is_results(source, options.fields):
+            what = "these are results, and the documents that are judged are those of ground truth and runs"
+            hint: Message = ["To judge the passages in results, use ", Parameter("task", "context"), "."]
+            raise KaratError(what, place=source if isinstance(source, str) else "the results", hint=hint)
+
+
+def _is_results(source: Any, fields: Mapping[str, str] | None) -> bool:
+    """Whether a file begins as results do, or records have answers; standard input can be read only once."""
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        with suppress(KaratError):  # whoever reads it knows how
+            return path != "-" and content_of(InputFile(path), None, fields) == "results"
+        return False
+    first = source[0] if isinstance(source, list | tuple) and source else None
+    names = [name for name in first if isinstance(name, str)] if isinstance(first, Mapping) else []
+    return bool(names_by_field(names, fields)["answer"])
+
+
+def _check_tasks(options: JudgeOptions) -> None:
+    """Reject options that do not fit together: no task, tasks about different things, and what has no effect."""
     others: tuple[str, ...] = ("depth", "overlap")
-    names = [name for name in ("task", "rubric") if getattr(options, name) is not None]
-    if options.task == RELEVANCE:
+    if options.is_about_documents:
         others = ("rubric", "system", "fields")
-    else:
-        hint = f"The tasks are {', '.join(TASKS)}."
-        require(names, "neither a task nor a rubric is given", f"Name a task, or a rubric of your own. {hint}")
-        require(len(names) == 1, "both a task and a rubric are given", "Leave one of them out.")
+        if about_answers := [task for task in options.tasks if task != RELEVANCE]:
+            are = "is" if len(about_answers) == 1 else "are"
+            what = f"the task {RELEVANCE} is about documents of runs, and {enumeration(about_answers, 'and')} {are}"
+            hint = f"Judge the task {RELEVANCE} by itself. Its labels may be in the same file."
+            raise KaratError(f"{what} about results", hint=hint)
+    elif not options.tasks and options.rubric is None:
+        hint = f"Name a task, or a rubric of your own. The tasks are {', '.join(TASKS)}."
+        raise KaratError("neither a task nor a rubric is given", hint=hint)
     for name in others:
         value = getattr(options, name)
         if value != JUDGE_OPTIONS[name].default:
-            what = f" has no effect on {f'the task {options.task}' if options.task else 'a rubric'}"
+            tasks = f"the {'task' if len(options.tasks) == 1 else 'tasks'} {enumeration(options.tasks, 'and')}"
+            what = f" has no effect on {tasks if options.tasks else 'a rubric'}"
             raise KaratError([Parameter(name, value), what], hint="Leave it out.")
-    for name in ("queries", "corpus") if options.task == RELEVANCE else ():
-        pass_it: Message = ["Pass ", Parameter(name), ": a file with ids and texts."]
-        require(getattr(options, name) is not None, f"a judge reads the texts of the {name}", pass_it)
 
 
 def _answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignment:
     """Generated answers: results of one or several systems, which are named after their files."""
-    rubric = None if options.rubric is None else read_rubric(options.rubric)
-    recipe = rubric.name if rubric else check_choice("task", options.task, TASKS)
+    rubrics = [] if options.rubric is None else [read_rubric(options.rubric)]
+    tasks = (*options.tasks, *(rubric.name for rubric in rubrics))
+    needed = dict.fromkeys(chain.from_iterable(map(needed_fields, tasks)))
     system = options.system
     is_one = system is None or len(sources) == 1
     hint: Message = ["Judge them one after the other, or leave out ", Parameter("system"), "."]
@@ -95,7 +167,7 @@ def _answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignme
             queries=options.queries,
             corpus=options.corpus,
             fields=options.fields,
-            needed=needed_fields(recipe),
+            needed=tuple(needed),
             format=options.format,
         )
         for name, source in zip(names, sources, strict=True)
@@ -103,7 +175,9 @@ def _answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignme
     responses = tuple(chain.from_iterable(each.responses for each in read))
     notes = tuple(dict.fromkeys(chain.from_iterable(each.notes for each in read)))
     systems = tuple(dict.fromkeys(chain.from_iterable(each.systems for each in read)))
-    return Assignment(recipe, systems, partial(plans, recipe, responses, rubric=rubric), notes, responses)
+    make: dict[str, MakePlans] = {recipe: partial(plans, recipe, responses) for recipe in options.tasks}
+    make |= {rubric.name: partial(plans, rubric.name, responses, rubric=rubric) for rubric in rubrics}
+    return Assignment(make, systems, notes, responses)
 
 
 def _evaluated_runs(sources: Sequence[Any], options: JudgeOptions) -> Mapping[str, Scores]:
@@ -128,7 +202,7 @@ def _documents_to_judge(systems: Mapping[str, Scores], options: JudgeOptions) ->
     questions = read_texts(options.queries, {query for query, _ in pairs}, "queries")
     documents = read_texts(options.corpus, {document for _, document in pairs}, "corpus")
     make = partial(relevance_plans, pairs, questions, documents)
-    return Assignment(RELEVANCE, tuple(systems), make, (*questions.notes, *documents.notes))
+    return Assignment({RELEVANCE: make}, tuple(systems), (*questions.notes, *documents.notes))
 
 
 def read_rubric(source: object) -> Task:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from karat.grounding.judges.asking import model_settings
@@ -21,6 +21,7 @@ from karat.output.tables import Cell, Table
 _TOKENS = "tokens are counted roughly, with a short sentence as the reason for each label"
 _CLAIMS = ", and with the sentences of a text as its claims or nuggets"
 _REPEATED = "requests that have to be repeated are not included"
+_SHARED = "a call that several tasks need is counted for the first of them"
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,21 @@ class Estimate:
     cost: float | None = None
     """if prices are given"""
     notes: tuple[str, ...] = ()
+    tasks: Mapping[str, Estimate] = field(default_factory=dict)
+    """the parts of several tasks; a call that several of them need is counted for the first"""
 
     def table(self) -> Table:
-        """The estimate as a table."""
-        numbers = {"new calls": self.calls, "in the file": self.known, "tokens in": self.tokens_in}
-        cells = {name: f"{number:,}" for name, number in {**numbers, "tokens out": self.tokens_out}.items()}
-        if self.cost is not None:
-            cells["cost"] = cost_text(self.cost)
+        """The estimate as a table: of several tasks a row each, and their total."""
+        rows = {**self.tasks, "total": self}
+        columns = ("new calls", "in the file", "tokens in", "tokens out", *(["cost"] if self.cost is not None else []))
         notes = tuple(f"note: {note}." for note in self.notes)
-        return Table(tuple(cells), (tuple(map(Cell, cells.values())),), notes, labels=0)
+        if not self.tasks:
+            return Table(columns, (self._cells(),), notes, labels=0)
+        return Table(("task", *columns), tuple((Cell(name), *row._cells()) for name, row in rows.items()), notes)
+
+    def _cells(self) -> tuple[Cell, ...]:
+        numbers = (f"{number:,}" for number in (self.calls, self.known, self.tokens_in, self.tokens_out))
+        return tuple(map(Cell, (*numbers, *([cost_text(self.cost)] if self.cost is not None else []))))
 
     def __str__(self) -> str:
         return self.table().text()
@@ -54,52 +61,73 @@ def estimate(assignment: Assignment, options: JudgeOptions, path: str | None) ->
     with Journal(path if is_there else None, read_only=True, retry_failed=options.retry_failed) as journal:
         name = "" if options.model is None else model_name(options.model)
         name = name or (journal.models[0] if len(journal.models) == 1 else "")
-        plans = assignment.plans(journal, load_prompts(options.prompts), name, options.samples, options.seed)
-        notes = [*journal.notes, *assignment.notes, *plans.notes]
-        prices = Prices.of(options.price_in, options.price_out)
-        return _estimated(plans, journal, model_settings(options, name), prices, notes)
+        prompts, prices = load_prompts(options.prompts), Prices.of(options.price_in, options.price_out)
+        estimator = _Estimator(journal, model_settings(options, name), prices)
+        tasks, notes = {}, [*journal.notes, *assignment.notes]
+        for task, make in assignment.plans.items():
+            plans = make(journal, prompts, name, options.samples, options.seed)
+            notes += plans.notes
+            tasks[task] = estimator.estimate(plans)
+    notes += [_TOKENS + (_CLAIMS if estimator.extracts else ""), _REPEATED]
+    if estimator.shares_calls:
+        notes.append(_SHARED)
+    parts = tasks.values()
+    return Estimate(
+        calls=sum(part.calls for part in parts),
+        known=sum(part.known for part in parts),
+        tokens_in=sum(part.tokens_in for part in parts),
+        tokens_out=sum(part.tokens_out for part in parts),
+        cost=sum(part.cost or 0.0 for part in parts) if prices else None,
+        notes=tuple(dict.fromkeys(notes)),
+        tasks=tasks if len(tasks) > 1 else {},
+    )
 
 
-def _estimated(
-    plans: Iterable[Plan], journal: Journal, settings: ModelSettings, prices: Prices | None, notes: Sequence[str]
-) -> Estimate:
-    """Carry out plans without asking: replies that are not known say what requests expect."""
-    known: set[int] = set()
-    new: set[int] = set()
-    tokens_in = tokens_out = 0
-    extracts = False
+class _Estimator:
+    """Carries out plans without asking: replies that are not known say what requests expect."""
 
-    def outcome(request: ModelRequest) -> RequestOutcome:
-        nonlocal tokens_in, tokens_out, extracts
-        key = settings.key(request)
-        call = journal.known(key)
+    def __init__(self, journal: Journal, settings: ModelSettings, prices: Prices | None) -> None:
+        self._journal, self._settings, self._prices = journal, settings, prices
+        self._task_of: dict[int, int] = {}  # of the calls so far, by the hash of their key
+        self._task = self._calls = self._known = self._tokens_in = self._tokens_out = 0
+        self.extracts = self.shares_calls = False
+
+    def estimate(self, plans: Iterable[Plan]) -> Estimate:
+        """What the plans of a task take besides those of earlier tasks."""
+        self._task += 1
+        self._calls = self._known = self._tokens_in = self._tokens_out = 0
+        for plan in plans:
+            outcomes: list[RequestOutcome] | None = None
+            while True:
+                try:
+                    requests = next(plan) if outcomes is None else plan.send(outcomes)
+                except StopIteration:
+                    break
+                outcomes = [self._outcome(request) for request in requests]
+        cost = self._prices.cost(self._tokens_in, self._tokens_out) if self._prices else None
+        return Estimate(self._calls, self._known, self._tokens_in, self._tokens_out, cost)
+
+    def _outcome(self, request: ModelRequest) -> RequestOutcome:
+        """What the reply says that is known, or is expected."""
+        key = self._settings.key(request)
+        is_new = hash(key) not in self._task_of
+        self.shares_calls |= self._task_of.setdefault(hash(key), self._task) != self._task
+        call = self._journal.known(key)
         if call is not None:
-            known.add(hash(key))
+            self._known += is_new
             if call.state == "too_long" and request.is_divisible():
                 return RequestOutcome(request, key, "too_long")
             read = read_reply(request, ModelReply(call.reply or ""))
-            records = tuple(journal.as_corrected(key, read.records))
+            records = tuple(self._journal.as_corrected(key, read.records))
             return RequestOutcome(request, key, "failed" if read.problem else "done", records, draft=read.draft)
-        if hash(key) not in new:
-            new.add(hash(key))
+        if is_new:
+            self._calls += 1
             schema = json.dumps(request.schema)
-            tokens_in += sum(map(_tokens, (*(message["content"] for message in request.messages), schema)))
-            tokens_out += count_tokens(json.dumps(request.expected, ensure_ascii=False))
+            self._tokens_in += sum(map(_tokens, (*(message["content"] for message in request.messages), schema)))
+            self._tokens_out += count_tokens(json.dumps(request.expected, ensure_ascii=False))
         read = request.read(request.expected)
-        extracts |= any(record["record"] == "item" for record in read.records)
+        self.extracts |= any(record["record"] == "item" for record in read.records)
         return RequestOutcome(request, key, "done", read.records, draft=read.draft)
-
-    for plan in plans:
-        outcomes: list[RequestOutcome] | None = None
-        while True:
-            try:
-                requests = next(plan) if outcomes is None else plan.send(outcomes)
-            except StopIteration:
-                break
-            outcomes = [outcome(request) for request in requests]
-    cost = prices.cost(tokens_in, tokens_out) if prices else None
-    about_claims = _CLAIMS if extracts else ""
-    return Estimate(len(new), len(known), tokens_in, tokens_out, cost, (*notes, f"{_TOKENS}{about_claims}", _REPEATED))
 
 
 @lru_cache(maxsize=256)

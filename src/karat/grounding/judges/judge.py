@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 def judge(source: Any, *runs: Any, verdicts: str | os.PathLike[str], **options: Unpack[JudgeArguments]) -> Judging:
     """Have answers or documents judged by a language model, which adds labels to the verdict file `verdicts`.
 
-    `source` are results, with further results of other systems in `runs`; `task` says what is asked, or a `rubric` of
-    your own (`{"name": ..., "question": ..., "scale": {label: number}}`, or a JSON file). With `task="relevance"`,
-    `source` is ground truth, `runs` are runs, and the unjudged documents in their top `depth` (10) are graded, with all
-    judged ones of `overlap` (0) queries. `queries` and `corpus` are the texts of what is known by id only; `system` is
-    the name of the system; `fields` and `format` say how results are read.
+    `source` are results, with further results of other systems in `runs`; `task` says what is asked, one task or a list
+    of them, and so does a `rubric` of your own (`{"name": ..., "question": ..., "scale": {label: number}}`, or a JSON
+    file). Claims and nuggets that several tasks need are extracted once. With `task="relevance"`, `source` is ground
+    truth, `runs` are runs, and the unjudged documents in their top `depth` (10) are graded, with all judged ones of
+    `overlap` (0) queries. `queries` and `corpus` are the texts of what is known by id only; `system` is the name of the
+    system; `fields` and `format` say how results are read.
 
     `model` is the name of a model (of OpenAI, or of the server at `base_url`; the key is in the environment variable
     `api_key_env`, OPENAI_API_KEY), a Haystack chat generator, or a function that takes messages and returns a text. The
@@ -80,7 +81,8 @@ class Judging:
     """What a judge has done: its labels are in the verdict file `path`, `by` this author."""
 
     path: str
-    task: str
+    tasks: tuple[str, ...]
+    """recipes, the names of rubrics, or `relevance`"""
     by: str
     systems: tuple[str | None, ...]
     usage: Usage
@@ -91,13 +93,13 @@ class Judging:
     def scores(self, measures: Measures | None = None, *, system: str | None = None) -> Scores:
         """The scores of a system by all labels of this author; `system` is needed if there are several.
 
-        The measures are those of the task, if none are given.
+        The measures are those of the tasks, if none are given.
         """
         from karat.evaluation import evaluate_verdicts
         from karat.grounding.labels.selection import select
         from karat.grounding.verdict_file.reading import read_verdict_records
 
-        if self.task == RELEVANCE:
+        if RELEVANCE in self.tasks:
             hint = "Evaluate runs with them: evaluate(truth, run, verdicts=...)."
             raise KaratError("these are labels of documents, not of answers", place=Place(self.path), hint=hint)
         if system is None and len(self.systems) == 1:
@@ -109,9 +111,9 @@ class Judging:
         return evaluate_verdicts(self.path, measures, system=system, by=self.by, name=system or "")
 
     def task_scores(self) -> dict[str | None, Scores]:
-        """The scores of the judged answers of all systems, on the measures of the task.
+        """The scores of the judged answers of all systems, on the measures of the tasks.
 
-        Systems that have no label of the task are left out.
+        Systems that have no label of any task are left out.
         """
         from karat.grounding.labels.selection import select
         from karat.grounding.verdict_file.reading import read_verdict_records
@@ -132,12 +134,12 @@ class Judging:
         return bool(mine.any()) and (system is None or system in records.systems)
 
     def _task_scores(self, selected: SelectedLabels, system: str | None) -> Scores | None:
-        """The scores on those measures of the task that can be computed; None if there are none."""
+        """The scores on those measures of the tasks that can be computed; None if there are none."""
         from karat.evaluation.verdicts import score_verdicts
         from karat.grounding.labels.missing import task_measures
         from karat.registry.selection import select_measures
 
-        names = task_measures(selected.facts, self.task)
+        names = [name for task in self.tasks for name in task_measures(selected.facts, task)]
         if not names:
             return None
         return score_verdicts(selected, select_measures(names, subjects=("verdicts",)), "bounds", system or "")
@@ -150,11 +152,11 @@ def carry_out_assignment(assignment: Assignment, options: JudgeOptions, path: st
     """Ask for all labels that are not in the verdict file yet."""
     prompts = load_prompts(options.prompts)
     with open_asker(options, path) as asker, progress_bar("queries") as bar:
-        plans = assignment.plans(asker.journal, prompts, asker.model.name, options.samples, options.seed)
+        plans = assignment.all_plans(asker.journal, prompts, asker.model.name, options.samples, options.seed)
         report = bar and (lambda ended, usage: bar(ended, len(plans), usage.short_text))
         usage = carry_out(plans, asker, report)
     notes = [*asker.journal.notes, *assignment.notes, *plans.notes, *asker.notes, *_notes(options, usage)]
-    about = assignment.task, asker.model.name, assignment.systems
+    about = assignment.tasks, asker.model.name, assignment.systems
     return Judging(path, *about, usage, tuple(dict.fromkeys(notes)), assignment.responses)
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypedDict, get_args, get_type_hints
 
 from karat.errors import KaratError, Message, Parameter, did_you_mean, require
 from karat.errors.arguments import as_count, as_number, check_path, check_switch, check_text
-from karat.options import Option, Recipe
+from karat.options import Option, Recipe, check_choice
 
 RELEVANCE = "relevance"
 """the task of judging documents instead of answers"""
@@ -39,7 +39,7 @@ class _Help(NamedTuple):
 class JudgeArguments(TypedDict, total=False):
     """The options as keyword arguments, for editors and type checkers: the fields of `JudgeOptions`."""
 
-    task: str | None
+    task: str | Sequence[str] | None
     rubric: Any
     model: Any
     replay: bool
@@ -71,8 +71,11 @@ class JudgeArguments(TypedDict, total=False):
 class JudgeOptions:
     """What a language model is asked about, how, and what that may cost. Values are checked when it is created."""
 
-    task: Annotated[str | None, _Help("TASK", f"What is judged: {', '.join(TASKS)} (of unjudged documents).")] = None
-    rubric: Annotated[Any, _Help("FILE", f"A rubric of your own instead of a task, as JSON: {_RUBRIC}.")] = None
+    task: Annotated[
+        str | Sequence[str] | None,
+        _Help("TASK", f"What is judged, may be repeated: {', '.join(TASKS)} (of unjudged documents)."),
+    ] = None
+    rubric: Annotated[Any, _Help("FILE", f"A rubric of your own, alone or beside tasks, as JSON: {_RUBRIC}.")] = None
     model: Annotated[Any, _Help("NAME", "The model that judges.")] = None
     replay: Annotated[bool, _Help("", "Ask nothing: every reply must be in the verdict file. Needs no key.")] = False
     retry_failed: Annotated[bool, _Help("", "Ask again where the reply could not be understood.")] = False
@@ -121,7 +124,8 @@ class JudgeOptions:
         self._set("timeout", timeout if in_range else None, "a number of seconds above 0, up to a day")
         self._set("max_cost", cost if cost is not None and cost >= 0 else None, "a number of 0 or more")
         self._check_prices()
-        for name in ("task", "system", "format", "base_url", "api_key_env"):
+        self._check_tasks()
+        for name in ("system", "format", "base_url", "api_key_env"):
             if getattr(self, name) is not None:
                 check_text(name, getattr(self, name))
         if self.prompts is not None:
@@ -130,6 +134,27 @@ class JudgeOptions:
             object.__setattr__(self, name, check_switch(name, getattr(self, name)))
         both = self.replay and self.retry_failed
         require(not both, "a replay asks nothing, so that failed calls cannot be made again", "Leave one of them out.")
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks, in the order in which they are given."""
+        return tuple(self.task or ())
+
+    @property
+    def is_about_documents(self) -> bool:
+        """Whether documents of runs are judged instead of answers."""
+        return RELEVANCE in self.tasks
+
+    def _check_tasks(self) -> None:
+        """Set the task to a tuple of tasks, each of which is known and given once."""
+        given = self.task if isinstance(self.task, Sequence) and not isinstance(self.task, str) else [self.task]
+        tasks: list[str] = []
+        for name in given if self.task is not None else ():
+            check_text("task", name)
+            if check_choice("task", name, TASKS) in tasks:
+                raise KaratError([Parameter("task", name), " is given twice"], hint="Leave one of them out.")
+            tasks.append(str(name))
+        object.__setattr__(self, "task", tuple(tasks))
 
     def _check_prices(self) -> None:
         """Both prices are needed or none, and a limit of cost needs them."""
