@@ -76,7 +76,7 @@ def test_systems_without_labels_are_named(folder: Path) -> None:
         limits = ("--base-url", server.url, "--concurrency", "1", "--max-calls", "1")
         out = printed(run_here(folder, *words, *limits, environment=KEY))
     assert out.splitlines()[-4:] == [
-        "note: other has no labels of this task, so no measure can be computed.",
+        "note: no measure of the task correctness can be computed for other: there are no labels.",
         "note: 2 queries have no gold answers: whether an answer is correct rests on what the model knows.",
         "note: not everything was asked: another request may exceed the limit of calls.",
         "verdicts.jsonl: 1 call, 0 failed, 3 not asked, 100 tokens in, 10 out",
@@ -92,11 +92,47 @@ def test_if_all_calls_fail_it_says_why_and_what_to_do(folder: Path, task: str) -
     again = "With --retry-failed (in Python retry_failed=True), they are made again."
     assert f"note: 2 calls failed: The field {field} is missing. {again}" in out
     if task == "faithfulness":  # no claim, and hence no label
-        assert out.startswith("note: rag has no labels of this task, so no measure can be computed.\n")
+        without = "note: no measure of the task faithfulness can be computed for rag: there are no labels.\n"
+        assert out.startswith(without)
         error = mistake(folder, "evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl", "-m", "Faithfulness")
         assert "2 labels failed, most often with this error: The field claims is missing. " in error
     else:
         assert out.splitlines()[2].split()[1:] == ["–", "0.0000", "to", "1.0000", "2"]
+
+
+def test_several_tasks_are_one_run_with_one_table_and_one_line_about_calls(folder: Path) -> None:
+    rubric = {"name": "tone", "question": "Is it polite?", "scale": {"poor": 0, "fair": 1, "good": 2}}
+    (folder / "tone.json").write_text(json.dumps(rubric))
+    words = (*JUDGE, "--task", "context", "--rubric", "tone.json", "--price-in", "1000", "--price-out", "2000")
+    estimated = good(folder, *words, "--estimate").splitlines()
+    assert [line.split()[:3] for line in estimated[2:6]] == [
+        ["faithfulness", "4", "0"], ["context", "2", "0"], ["tone", "2", "0"], ["total", "8", "0"],
+    ]  # fmt: skip
+    with LLMServer(toy_rule) as server:
+        out = printed(run_here(folder, *words, "--model", "m", "--base-url", server.url, environment=KEY))
+    assert out.splitlines() == [
+        "measure                     rag",
+        "───────────────────────────────",
+        "Faithfulness             0.7500",
+        "ContextRelevance         1.0000",
+        "ContextPrecision         1.0000",
+        "Correctness(task=tone)   0.5000",
+        "2 queries",
+        "verdicts.jsonl: 8 calls, 0 failed, 800 tokens in, 80 out, cost 0.96",
+    ]
+    assert good(folder, *words, "--replay").splitlines()[:-1] == out.splitlines()[:-1]
+
+
+def test_a_task_whose_calls_all_failed_is_named_beside_the_measures_of_the_others(folder: Path) -> None:
+    cited = [{**record, "answer": "Gold is soft [1]."} for record in RESULTS]
+    (folder / "rag.jsonl").write_text("".join(json.dumps(record) + "\n" for record in cited))
+    with LLMServer(lambda sent: {} if _NAMES[sent.prompt] == "claims" else toy_rule(sent)) as server:
+        words = (*JUDGE, "--task", "support", "--model", "m", "--base-url", server.url)
+        out = printed(run_here(folder, *words, environment=KEY))
+    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["SupportPrecision", "SupportRecall"]
+    assert out.splitlines()[5] == (
+        "note: no measure of the task faithfulness can be computed for rag: there are no labels."
+    )
 
 
 def test_an_evaluation_names_what_could_not_be_extracted_for_any_query(folder: Path) -> None:

@@ -12,7 +12,7 @@ from karat.cli import options as opt
 from karat.cli.completion import complete_values
 from karat.cli.files import FileToExtend, FileToRead
 from karat.cli.parser import OUTPUT, Command
-from karat.errors import KaratError, Message, Parameter, enumeration, printable
+from karat.errors import KaratError, Message, Parameter, printable
 from karat.grounding.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, JudgeOptions
 from karat.options import EVALUATION_OPTIONS
 
@@ -97,6 +97,7 @@ def command(
     again.
     """
     from karat.cli.inputs import parse_inputs
+    from karat.cli.output import Output, print_scores
     from karat.cli.terminal import print_table, print_text
     from karat.grounding.judges.assignments import make_assignment
     from karat.grounding.judges.estimates import estimate as estimated
@@ -121,9 +122,11 @@ def command(
         print_table(estimated(assignment, options, file).table())
         return
     judging = carry_out_assignment(assignment, options, str(file))
-    _print_scores(judging, files, inputs, settings)
-    print_text("".join(f"note: {printable(note)}.\n" for note in judging.notes))
-    print_text(f"{printable(judging.path)}: {judging}\n")
+    scores = _scores(judging, files, inputs, settings)
+    if scores:
+        print_scores(scores, Output())
+    lines = [*judging.remarks(scores), f"{judging.path}: {judging}"]
+    print_text("".join(f"{printable(line)}\n" for line in lines))
 
 
 def _options(values: Mapping[str, Any], inputs: Inputs) -> JudgeOptions:
@@ -158,25 +161,16 @@ def _evaluated(files: Sequence[str], inputs: Inputs, settings: Settings) -> Mapp
     return SystemFiles(files, inputs, settings).load()
 
 
-def _print_scores(judging: Judging, files: Sequence[str], inputs: Inputs, settings: Settings | None) -> None:
+def _scores(judging: Judging, files: Sequence[str], inputs: Inputs, settings: Settings | None) -> Mapping[str, Scores]:
     """The scores of all systems by the labels of the judge."""
     from dataclasses import replace
 
-    from karat.cli.output import Output, print_scores
-    from karat.cli.terminal import print_text
-
-    scores: Mapping[str, Scores] = {}
     if settings is None:
-        scores = {name or "": of_system for name, of_system in judging.task_scores().items()}
-    elif judging.usage.done:
-        from karat.evaluation import DEFAULT_MEASURES
+        return {name or "": of_system for name, of_system in judging.task_scores().items()}
+    if not judging.usage.done:
+        return {}
+    from karat.evaluation import DEFAULT_MEASURES
 
-        inputs = replace(inputs, verdicts=(judging.path,), author=judging.by)
-        measures = (*map(str, DEFAULT_MEASURES), *settings.measures)
-        scores = _evaluated(files, inputs, replace(settings, measures=measures))
-    if scores:
-        print_scores(scores, Output())
-    if without := [name or "the system" for name in judging.systems if (name or "") not in scores]:
-        has = "has" if len(without) == 1 else "have"
-        what = f"{enumeration(without, 'and')} {has} no labels of this task, so no measure can be computed"
-        print_text(printable(f"note: {what}.") + "\n")
+    inputs = replace(inputs, verdicts=(judging.path,), author=judging.by)
+    measures = (*map(str, DEFAULT_MEASURES), *settings.measures)
+    return _evaluated(files, inputs, replace(settings, measures=measures))

@@ -261,6 +261,28 @@ def test_the_estimate_of_several_tasks_is_their_sum_and_what_is_asked(path: Path
     assert karat.estimate_judging(results, task=["context"]).tasks == {}
 
 
+def test_a_notebook_shows_scores_calls_and_notes_in_escaped_html(path: Path) -> None:
+    limits: Any = {"price_in": 1.0, "price_out": 1.0, "max_cost": 5.0}
+    options: Any = {"task": ["context", "nuggets"], "model": Toy(), "verdicts": path, "samples": 2, **limits}
+    judging = karat.judge(RESULTS, system="<b>rag</b>", **options)
+    html = judging._repr_html_()
+    assert html.count("<table>") == 2
+    assert "&lt;b&gt;rag&lt;/b&gt;" in html
+    assert "<b>rag" not in html
+    for text in ("ContextRelevance", "NuggetRecall", "tokens in", "cost", "note: 2 samples with temperature 0"):
+        assert text in html, text
+
+
+def test_a_notebook_says_which_task_has_no_labels_and_why_there_are_no_scores(path: Path) -> None:
+    judging = karat.judge(RESULTS, task=["faithfulness", "context"], model=lambda _: "?", verdicts=path, max_calls=0)
+    html = judging._repr_html_()
+    assert html.count("<table>") == 1
+    assert "no measure of the tasks faithfulness and context can be computed for the answers" in html
+    path.unlink()
+    assert "no scores: " in judging._repr_html_()
+    assert "no such file" in judging._repr_html_()
+
+
 def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None:
     path.write_text('{"record":"file","version":1}\n')
     with pytest.raises(KaratError, match="no replies of a model"):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, Self
 
 from karat.errors import plural
+from karat.output.tables import Cell, Table
 
 _MILLION = 1_000_000
 _TOKENS_PER_MESSAGE = 16  # roles and separators
@@ -61,6 +63,15 @@ class Usage:
         not_asked = f", {self.not_asked:,} not asked" if self.not_asked else ""
         tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out{self._cost_text()}"
         return f"{plural(self.calls, 'call')}{known}, {self.failed:,} failed{not_asked}, {tokens}"
+
+    def table(self, notes: Iterable[str] = ()) -> Table:
+        """What was asked, as a table with notes."""
+        numbers = {"calls": self.calls, "in the file": self.known, "failed": self.failed, "not asked": self.not_asked}
+        cells = {name: f"{number:,}" for name, number in numbers.items()}
+        cells |= {"tokens in": f"{self.tokens_in:,}", "tokens out": f"{self.tokens_out:,}"}
+        if self.cost is not None:
+            cells["cost"] = cost_text(self.cost)
+        return Table(tuple(cells), (tuple(map(Cell, cells.values())),), tuple(notes), labels=0)
 
     @property
     def short_text(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -144,8 +144,40 @@ class Judging:
             return None
         return score_verdicts(selected, select_measures(names, subjects=("verdicts",)), "bounds", system or "")
 
+    def remarks(self, scores: Mapping[str, Scores]) -> list[str]:
+        """What stands below these scores, by the name of the system: tasks without a measure, and what was odd."""
+        from karat.grounding.labels.missing import measures_of
+
+        unscored: dict[tuple[str, ...], list[str]] = {}
+        for task in self.tasks:
+            measures = [] if task == RELEVANCE else measures_of(task)
+            having = {name for name, each in scores.items() if not measures or any(one in each for one in measures)}
+            if without := tuple(name or "the answers" for name in self.systems if (name or "") not in having):
+                unscored.setdefault(without, []).append(task)
+        notes = []
+        for systems, tasks in unscored.items():
+            names = f"{'task' if len(tasks) == 1 else 'tasks'} {enumeration(tasks, 'and')}"
+            what = f"no measure of the {names} can be computed for {enumeration(systems, 'and')}"
+            notes.append(f"{what}: there are no labels")
+        return [f"note: {note}." for note in (*notes, *self.notes)]
+
     def __str__(self) -> str:
         return str(self.usage)
+
+    def _repr_html_(self) -> str:
+        """For a notebook: the scores, what was asked and what it cost, and notes."""
+        from karat.scores.summary import ShownScores
+
+        tables, remarks = [], [f"note: {note}." for note in self.notes]
+        if RELEVANCE not in self.tasks:
+            try:
+                scores = {name or "": of_system for name, of_system in self.task_scores().items()}
+            except KaratError as error:  # the file was changed or removed since
+                remarks.append(f"no scores: {error}")
+            else:
+                remarks = self.remarks(scores)
+                tables = ShownScores(scores).tables() if scores else []
+        return "".join(table.html() for table in (*tables, self.usage.table(remarks)))
 
 
 def carry_out_assignment(assignment: Assignment, options: JudgeOptions, path: str) -> Judging:

@@ -14,8 +14,9 @@ from karat.measures.labels import relations_of
 from karat.registry import Measure
 from karat.registry.selection import Selection
 
+_OF_SENTENCES = "Faithfulness(unit=sentences)"
 _MEASURES = (
-    "Faithfulness", "Faithfulness(unit=sentences)", "ContextRelevance", "ContextPrecision", "ContextRecall",
+    "Faithfulness", _OF_SENTENCES, "ContextRelevance", "ContextPrecision", "ContextRecall",
     "NuggetRecall(kind=vital)", "NuggetRecall", "NuggetCoverage", "CitationRecall", "CitationPrecision", "CitationF1",
     "SupportPrecision", "SupportRecall", "ClaimPrecision", "ClaimRecall", "ClaimF1", "ContextUtilization",
     "NoiseSensitivity", "Hallucination", "SelfKnowledge", "Correctness", "AnswerRelevance",
@@ -50,12 +51,13 @@ _RECIPE_OF_RELATION = {
 
 
 def measures_of(task: str) -> list[str]:
-    """The measures that read the labels of a recipe, or of a rubric.
+    """The measures of what a judge labels for a recipe, or for a rubric: of the faithfulness of claims, not sentences.
 
     >>> measures_of("context"), measures_of("tone")
     (['ContextRelevance', 'ContextPrecision'], ['Correctness(task=tone)'])
     """
-    first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in _MEASURES}
+    names = [name for name in _MEASURES if name != _OF_SENTENCES]
+    first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in names}
     return [name for name, relation in first.items() if recipe_of(relation) == task] or [rubric_measure(task)]
 
 
@@ -97,7 +99,7 @@ def _rubrics(facts: LabelFacts) -> list[str]:
 
 def _with_labels(facts: LabelFacts, names: Sequence[str]) -> list[str]:
     labelled = [name for name in names if labelled_samples(parse(name, "verdicts"), facts)]
-    return [name for name in labelled if name != "Faithfulness(unit=sentences)" or "Faithfulness" not in labelled]
+    return [name for name in labelled if name != _OF_SENTENCES or "Faithfulness" not in labelled]
 
 
 def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, place: str) -> None:
