@@ -38,7 +38,7 @@ def key_of(sent: Sent) -> str:
 def written_calls(path: Path) -> set[str]:
     """The keys of the calls that are in a verdict file."""
     content = path.read_bytes() if path.exists() else b""
-    records = [json.loads(line) for line in content[: content.rfind(b"\n") + 1].splitlines()]
+    records = [json.loads(line) for line in content[: content.rfind(b"\n") + 1].splitlines() if line]
     return {record["key"] for record in records if record["record"] == "call"}
 
 

@@ -1,17 +1,26 @@
-"""Files that one process at a time appends to: each chunk completely or not at all."""
+"""Files that one process at a time appends to: each chunk completely or not at all.
+
+Editors and version control replace files without asking for a lock, and what is appended to a file that was replaced is
+lost. So before each chunk it is checked that the path still leads to the file, and that nobody else has changed it.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
-from karat.errors import KaratError
+from karat.errors import KaratError, printable
 from karat.output.files import errors_about, lock, target_of
 
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+_IN_MEMORY = 1 << 20  # bytes of what was appended; more is in a temporary file
+_BLOCK = 1 << 20
 
 
 class AppendedFile:
@@ -22,17 +31,19 @@ class AppendedFile:
 
     def __init__(self, path: str, *, create: bool = True) -> None:
         self.path = path
+        self._absolute = os.path.abspath(path)
         with errors_about(path):
             self._target = target_of(path)
             self._is_new = not self._target.exists()
             self._handle = _open_and_lock(self._target, path, create)
             self.size = os.fstat(self._handle).st_size
         self._failure: KaratError | None = None
+        self._is_displaced = False
+        self._appended = _Appended()
 
     def append(self, data: bytes) -> int:
         """Write data to the end, and return where it begins. After a failure, nothing more is written."""
-        if self._failure is not None:
-            raise self._failure
+        self.check(lambda: data)
         start, written = self.size, 0
         try:
             while written < len(data):
@@ -44,7 +55,49 @@ class AppendedFile:
                 self._fail(error)
             raise
         self.size = start + len(data)
+        self._appended.add(data, start)
         return start
+
+    def check(self, pending: Callable[[], bytes]) -> None:
+        """Raise an error if nothing can be written any more: after a failure, or if the path has another file now.
+
+        In the latter case, the data that is about to be written, and whatever was appended and is not in the file any
+        more, is kept in a file beside it.
+        """
+        what = None if self._failure else self._displacement()
+        if what is not None:
+            self._is_displaced = True
+            kept_in = self._keep(self._appended.not_in(self._absolute) + pending())
+            name = printable(self.path)
+            hint = (
+                f"What was received and is not in the file is kept in {printable(kept_in)}. Once {name} is as it should"
+                f" be, add that to its end (cat {shlex.quote(kept_in)} >> {shlex.quote(name)}), and run the same again."
+            )
+            self._failure = KaratError(what, place=self.path, hint=hint)
+        elif self._is_displaced:
+            self._keep(pending())
+        if self._failure is not None:
+            raise self._failure
+
+    def _displacement(self) -> str | None:
+        """What others have done to the file; None if it is as it was after the last chunk."""
+        try:
+            now = os.stat(self._absolute)
+        except OSError:
+            return "the file was deleted or moved while it was being written to"
+        if not os.path.samestat(now, os.fstat(self._handle)):
+            return "the file was replaced by another one while it was being written to"
+        if now.st_size != self.size:
+            how = "shortened" if now.st_size < self.size else "added to"
+            return f"the file was {how} by another program while it was being written to"
+        return None
+
+    def _keep(self, data: bytes) -> str:
+        """Keep data in a file beside this one, or if that cannot be, in the temporary folder."""
+        try:
+            return keep_beside(self.path, "kept", data)
+        except KaratError:
+            return keep_beside(os.path.join(tempfile.gettempdir(), os.path.basename(self.path)), "kept", data)
 
     def truncate(self, size: int) -> None:
         """Remove everything from this byte on."""
@@ -62,12 +115,15 @@ class AppendedFile:
     def close(self) -> None:
         """Close the file, which also unlocks it."""
         try:
-            if self.size == 0 and self._is_new:
+            if self.size == 0 and self._is_new and self._displacement() is None:
                 with suppress(OSError):
                     self._target.unlink()
             elif self._failure is None:
+                if self._displacement() is not None and self._appended.not_in(self._absolute):
+                    self.check(bytes)
                 self.sync()
         finally:
+            self._appended.close()
             os.close(self._handle)
 
     def _fail(self, error: OSError) -> NoReturn:
@@ -75,6 +131,57 @@ class AppendedFile:
         hint = "What was written before is complete. Free some space, then run the same command again."
         self._failure = KaratError(what, place=self.path, hint=hint)
         raise self._failure from None
+
+
+class _Appended:
+    """A copy of what was appended to a file: others may shorten the file."""
+
+    def __init__(self) -> None:
+        self._copy: IO[bytes] | None = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # until `close`
+        self._start = 0
+        self._ends: list[int] = []
+
+    def add(self, chunk: bytes, start: int) -> None:
+        """Add a chunk, which begins at this byte of the file."""
+        if self._copy is None:
+            return
+        try:
+            self._copy.write(chunk)
+        except OSError:  # the temporary folder is full, and the file is not
+            self.close()
+            return
+        if not self._ends:
+            self._start = start
+        self._ends.append(start + len(chunk))
+
+    def not_in(self, path: str) -> bytes:
+        """The chunks from the first one on that is not at its place in a file, with a line end if the file needs it."""
+        if self._copy is None or not self._ends:
+            return b""
+        self._copy.seek(0)
+        same, is_whole_line = self._start, True
+        with suppress(OSError), open(path, "rb") as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                is_whole_line = file.read(1) == b"\n"
+            file.seek(self._start)
+            while (block := self._copy.read(_BLOCK)) and (other := file.read(len(block))):
+                pairs = enumerate(zip(block, other, strict=False))
+                length = len(other) if block.startswith(other) else next(at for at, (a, b) in pairs if a != b)
+                same += length
+                if length < len(block):
+                    break
+        end = max((end for end in self._ends if end <= same), default=self._start)
+        self._copy.seek(end - self._start)
+        missing = self._copy.read()
+        self._copy.seek(0, os.SEEK_END)
+        return missing if is_whole_line or not missing else b"\n" + missing
+
+    def close(self) -> None:
+        """Forget the copy."""
+        if self._copy is not None:
+            self._copy.close()
+        self._copy = None
 
 
 def keep_beside(path: str, suffix: str, data: bytes) -> str:

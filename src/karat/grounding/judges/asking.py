@@ -257,11 +257,11 @@ class _Asking:
 
     def _write_arrived(self) -> None:
         """Write the replies that have arrived, because they are paid for; everything ends now, for whatever reason."""
-        with suppress(Exception):  # the first error is the one that counts; Empty ends the loop
-            while True:
-                call, result = self._answered.get_nowait() or (None, None)
-                if call is not None and isinstance(result, Result) and result.state == "done":
-                    outcome = call.outcome("done", self._asker.model.name)
+        while not self._answered.empty():
+            call, result = self._answered.get() or (None, None)
+            if call is not None and isinstance(result, Result) and result.state == "done":
+                outcome = call.outcome("done", self._asker.model.name)
+                with suppress(Exception):  # the first error is the one that counts
                     self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
 
     def _count(self, **more: int) -> None:

@@ -150,6 +150,10 @@ class Journal:
         if call is None:
             self._append(new := self._new(records))
             return new
+        if self._file is not None:  # before anything is read from it
+            self._file.check(
+                lambda: b"".join(map(record_line, [*({**each, "call": call["key"]} for each in records), call]))
+            )
         key = str(call["key"])
         times = self._known.times_written(key)
         again = {"again": times} if times else {}
@@ -250,6 +254,8 @@ class Journal:
         [record] = decode_lines([line]) or [None]
         if type(record) is dict and "record" in record:
             return record
+        if self._file is not None and not line.endswith(b"\n"):
+            self._file.check(bytes)  # somebody may have shortened it
         return read_record(line.removeprefix(BOM), Place(self.path), is_first=False)
 
     def _read(self, file: BinaryIO) -> None:
