@@ -8,11 +8,7 @@ import hashlib
 import json
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from functools import cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +19,8 @@ from karat.comparison.tables import letter
 from karat.errors import KaratError, enumeration, plural, printable, size_text
 from karat.errors.arguments import check_text
 from karat.errors.installing import pip_install
-from karat.output.files import check_writable, write_chunks, write_text
+from karat.output.files import check_writable, write_text
+from karat.report.chart_library import chart_library
 from karat.report.content import report_content
 from karat.report.provenance import Provenance
 from karat.report.subject import Reported
@@ -39,8 +36,6 @@ _SCRIPTS = (
 )  # fmt: skip
 _COMPRESS_ABOVE = 300_000  # bytes of JSON
 _LEVEL = 6  # the highest level takes more than twice as long, and saves less than 2%
-_CHARTS = "window.vegaEmbed = vegaEmbed;"
-"""what the page needs of Vega, Vega-Lite and Vega-Embed"""
 
 
 def write_report(
@@ -237,48 +232,3 @@ def _sentence(finding: str, content: Mapping[str, Any]) -> str:
     word = finding.split(maxsplit=1)[0] if finding.strip() else ""
     is_name = word in (*content["systems"], *content["queries"]["id"])
     return finding if is_name or not word.isalpha() else finding[0].upper() + finding[1:]
-
-
-@cache
-def chart_library() -> str:
-    """The JavaScript that draws charts. vl-convert bundles it, which takes seconds, so it is kept in a cache folder."""
-    import vl_convert
-
-    folder = _cache_folder()
-    name = f"vega-{version(_PACKAGES['vl_convert'])}-{hashlib.sha256(_CHARTS.encode()).hexdigest()[:16]}.js"
-    cached = None if folder is None else _read_library(folder / name)
-    if cached is not None:
-        return cached
-    library = str(vl_convert.javascript_bundle(_CHARTS))
-    if folder is not None:
-        _write_library(folder / name, library)
-    return library
-
-
-def _cache_folder() -> Path | None:
-    """Where files that can be made again are kept; None if this user has no such folder."""
-    folder = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(folder):  # the specification says that other values are ignored
-        return Path(folder) / "karat"
-    with suppress(RuntimeError):  # there is no home folder
-        of_user = Path.home() / {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
-        return of_user / "karat"
-    return None
-
-
-def _read_library(path: Path) -> str | None:
-    """A library that was written before; None if there is none, or if it is damaged."""
-    with suppress(OSError):
-        digest, _, library = path.read_bytes().partition(b"\n")
-        if digest == hashlib.sha256(library).hexdigest().encode():
-            return library.decode()
-    return None
-
-
-def _write_library(path: Path, library: str) -> None:
-    """Write the digest of a library and the library, if that is possible: a report does not need the cache."""
-    content = library.encode()
-    digest = hashlib.sha256(content).hexdigest().encode()
-    with suppress(OSError, KaratError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_chunks(path, [digest, b"\n", content])
