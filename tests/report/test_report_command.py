@@ -148,14 +148,54 @@ def test_configured_texts_are_for_a_report_that_may_not_be_written() -> None:
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("karat.toml", "the output file is also an input"),
+        ("questions.html", "the output file is also an input"),
         ("absent/report.html", "cannot be written"),
     ],
 )
 def test_a_configured_report_that_cannot_be_written_is_an_error(name: str, error: str) -> None:
-    Path("karat.toml").write_text(f'[gate]\nreport = "{name}"\n')
+    shutil.copy(demo.HERE / "questions.jsonl", "questions.html")
+    Path("karat.toml").write_text(f'[gate]\nreport = "{name}"\nqueries = "questions.html"\n')
     with pytest.raises(KaratError, match=error):
         run(*GATE)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../page.html", "{outside}/page.html", "link.html", "folder/page.html", "inner/../../page.html", "/dev/stdout"],
+)
+def test_a_configured_report_is_only_written_inside_the_folder_of_the_configuration(name: str, tmp_path: Path) -> None:
+    outside, project = tmp_path / "outside", tmp_path / "project"
+    outside.mkdir()
+    (project / "inner").mkdir(parents=True)
+    (outside / "page.html").write_text("keep")
+    (tmp_path / "page.html").write_text("keep")
+    (project / "link.html").symlink_to(outside / "page.html")
+    (project / "folder").symlink_to(outside)
+    (project / "karat.toml").write_text(f'[gate]\nreport = "{name.format(outside=outside.as_posix())}"\n')
+    where = re.escape(
+        f"{project / 'karat.toml'}, gate.report: this file is not in the folder of the configuration file"
+    )
+    with pytest.raises(KaratError, match=f"^{where}"):
+        run(*GATE, "--config", str(project / "karat.toml"))
+    assert [path.read_text() for path in (outside / "page.html", tmp_path / "page.html")] == ["keep", "keep"]
+
+
+@pytest.mark.parametrize("name", ["script.py", ".git/hooks/pre-commit", "karat.toml", "html"])
+def test_a_configured_report_replaces_only_pages(name: str) -> None:
+    Path("karat.toml").write_text(f'[gate]\nreport = "{name}"\n')
+    with pytest.raises(KaratError, match=r"karat\.toml, gate\.report: this file is not called \.html\. Name"):
+        run(*GATE)
+
+
+def test_a_configured_report_may_be_written_where_links_stay_inside_and_a_given_one_anywhere(tmp_path: Path) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "link"
+    (project / "pages").mkdir(parents=True)
+    elsewhere.symlink_to(project)
+    (project / "karat.toml").write_text('[gate]\nreport = "pages/report.HTML"\n')
+    run(*GATE, "--config", str(elsewhere / "karat.toml"))
+    assert (project / "pages" / "report.HTML").exists()
+    run(*GATE, "--config", str(project / "karat.toml"), "--report", str(tmp_path / "page"))
+    assert (tmp_path / "page").exists()
 
 
 @pytest.mark.parametrize(

@@ -224,6 +224,7 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
     for name in ("baseline", "report"):
         if name in options:
             options[name] = _relative_to(path, str(options[name]))
+    _check_report(path, options.get("report"), _where(path, (*head, "report")))
     baseline = options.pop("baseline", None)
     return Config(path, tuple(rules), cast("Options", options), baseline, table)
 
@@ -231,6 +232,20 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
 def _relative_to(config: str, file: str) -> str:
     """A file that a configuration file names, relative to its own folder."""
     return file if is_remote(file) or named_data_set(file) else os.fspath(Path(config).parent / file)
+
+
+def _check_report(config: str, report: str | None, place: Place) -> None:
+    """Reject a report that is not a page in the folder of the configuration file, which someone else may have written.
+
+    It would replace whatever is there, also where a link leads to.
+    """
+    if report is None or is_remote(report):
+        return  # remote files are never written
+    folder, target = Path(os.path.realpath(Path(config).parent)), Path(os.path.realpath(report))
+    hint = "Name another one, or use --report on the command line."
+    inside = target.is_relative_to(folder)
+    require(inside, "this file is not in the folder of the configuration file", hint, place=place)
+    require(target.suffix.lower() in (".html", ".htm"), "this file is not called .html", hint, place=place)
 
 
 def _rules(path: str, keys: tuple[str, ...], kind: Kind, data: object) -> Iterable[Rule]:
