@@ -11,7 +11,7 @@ from karat import evaluate_verdicts
 from karat.cli import demo_data as demo
 from karat.grounding.judges.prompts import load_prompts
 from tests.end_to_end.in_process import good, mistake, printed, run_here
-from tests.llm_server import LLMServer, Sent
+from tests.llm_server import LLMServer, Sent, error
 from tests.unit.judges.toy_judge import toy_reply
 
 RESULTS = [
@@ -148,6 +148,32 @@ def test_an_evaluation_names_what_could_not_be_extracted_for_any_query(folder: P
     assert note in good(folder, *evaluated).splitlines()
     assert note not in good(folder, *evaluated, "-m", "ContextRelevance").splitlines()
     assert note.removeprefix("note: ") in map(str, evaluate_verdicts(folder / "verdicts.jsonl").findings)
+
+
+def test_contexts_that_a_server_finds_too_long_are_divided(folder: Path) -> None:
+    retrieved = [f"Metal {at} is number {at}. Iron is hard." for at in range(8)]
+    record = {"query": "q1", "question": "How?", "answer": "Gold is soft. Metal 6 is number 6.", "retrieved": retrieved}
+    (folder / "rag.jsonl").write_text(json.dumps(record))
+
+    def rule(sent: Sent) -> object:
+        is_long = len(json.dumps(sent.data)) > 500
+        message = "This model's maximum context length is 4096 tokens."
+        return error(400, message, "context_length_exceeded", "messages") if is_long else toy_rule(sent)
+
+    with LLMServer(rule) as server:
+        words = (*JUDGE, "--model", "tester", "--base-url", server.url)
+        out = printed(run_here(folder, *words, environment=KEY)).splitlines()
+        assert len(server.sent) == 4  # the claims, and the passages all at once and in two halves
+        assert out[2] == "Faithfulness   0.5000"
+        assert out[-2:] == [
+            "note: 1 request was too long for the model, and its texts divided.",
+            "verdicts.jsonl: 4 calls, 0 failed, 300 tokens in, 30 out",
+        ]
+        assert "0 calls (3 more were in the file)" in printed(run_here(folder, *words, environment=KEY))
+        assert len(server.sent) == 4
+    assert good(folder, *JUDGE, "--replay").splitlines()[:3] == out[:3]
+    summary = good(folder, "verdicts", "verdicts.jsonl")
+    assert "1 too long" in summary or "too_long" in summary or "tester" in summary
 
 
 def test_an_estimate_needs_neither_a_model_nor_an_output(folder: Path) -> None:

@@ -26,6 +26,7 @@ from karat.grounding.judges.requests import (
     Message,
     ModelReply,
     ModelSettings,
+    RequestTooLongError,
     ServerBusyError,
     UnreachableError,
 )
@@ -157,10 +158,42 @@ def test_refused_parameters_are_left_out_from_then_on(serve: Serve, server: LLMS
     ]
 
 
+TOO_LONG = [
+    (400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9321 tokens."),
+    (400, "'max_tokens' is too large: 2048. This model's maximum context length is 4096 tokens."),
+    (400, "Your input exceeds the context window of this model. Please adjust your response_format."),
+    (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+    (400, "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000"),
+    (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096."),
+    (400, "the request exceeds the available context size, try increasing it"),
+    (500, "input is too large to process. increase the physical batch size"),
+    (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096."),
+    (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
+    (400, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"),
+    (400, "Please reduce the length of the messages or completion."),
+    (400, "Input is too long for requested model."),
+    (413, "Request Entity Too Large"),
+    (429, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000."),
+]
+
+
+@pytest.mark.parametrize(("status", "message"), TOO_LONG, ids=[message[:30] for _, message in TOO_LONG])
+def test_a_request_that_is_too_long_is_told_from_other_errors_and_nothing_is_left_out(
+    serve: Serve, status: int, message: str
+) -> None:
+    model = serve(error(status, message))
+    problem = failure(model)
+    assert isinstance(problem, RequestTooLongError)
+    assert (problem.again, problem.fatal) == (False, False)
+    assert str(problem) == f"the request is too long for the model (status {status}: {message})"
+    assert not model.notes
+
+
 @pytest.mark.parametrize(
     "message",
     [
-        "max_tokens is too large: 8192. This model supports at most 4096.",
+        "max_tokens is too large: 8192. This model supports at most 4096 completion tokens.",
+        "Rate limit reached on tokens per min (TPM): Limit 30000, Used 29000, Requested 3000.",
         "The seed of wrath: your messages are strange.",
     ],
 )

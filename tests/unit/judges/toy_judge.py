@@ -77,8 +77,40 @@ class ToyJudge:
         model = ScriptedModel(self._reply)
         return carry_out(found, Asker(model, SETTINGS, file, concurrency=1, clock=FakeClock()))
 
-    def _reply(self, _: int, messages: Sequence[Message], __: ModelSettings) -> str:
+    def _reply(self, _: int, messages: Sequence[Message], __: ModelSettings) -> str | BaseException:
         name, data = _NAMES[messages[0]["content"]], json.loads(messages[1]["content"])
         self.asked.append((name, data))
         self.messages.append(messages)
-        return json.dumps(self._rule(name, data))
+        reply = self._rule(name, data)
+        return reply if isinstance(reply, BaseException) else json.dumps(reply)
+
+
+class SmallModel:
+    """The toy judge as a function that refuses what is longer than `limit` characters, as servers do."""
+
+    __name__ = "tester"
+
+    def __init__(self, limit: int, rule: Rule = toy_reply) -> None:
+        self.limit = limit
+        self.rule = rule
+        self.refused = 0
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        """what was not refused"""
+
+    def __call__(self, messages: Sequence[Message]) -> str:
+        prompt, content = messages[0]["content"], messages[1]["content"]
+        if len(content) > self.limit:
+            self.refused += 1
+            raise ContextLengthError
+        [name] = {name for text, name in _NAMES.items() if prompt.startswith(text)}
+        self.asked.append((name, json.loads(content)))
+        return json.dumps(self.rule(*self.asked[-1]))
+
+
+class ContextLengthError(Exception):
+    """The error of a server, as clients raise it."""
+
+    status_code = 400
+
+    def __str__(self) -> str:
+        return "This model's maximum context length is 4096 tokens."
