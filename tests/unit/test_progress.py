@@ -1,10 +1,13 @@
-"""The progress bar is shown for long work on a terminal, and nowhere else."""
+"""The progress bar is shown for long work on a terminal and in a notebook, and nowhere else."""
 
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
+from typing import cast
 from unittest.mock import patch
 
 import numpy as np
@@ -165,3 +168,105 @@ def test_in_eighty_columns_a_bar_shows_how_much_is_done_and_most_details(monkeyp
         console.print(bar.get_renderable())
     assert " 12/50 queries " in shown.get()
     assert details[:38] in shown.get()
+
+
+class Notebook:
+    """A stand-in for IPython in the kernel of a notebook, with the functions that karat calls: what a cell shows."""
+
+    def __init__(self, *, has_kernel: bool = True, is_closed: bool = False) -> None:
+        self.shown: list[dict[str, str]] = []
+        self.is_closed = is_closed
+        self.kernel = object() if has_kernel else None
+
+    def get_ipython(self) -> Notebook:
+        return self
+
+    def display(self, content: dict[str, str], *, raw: bool, display_id: bool) -> Notebook:
+        assert raw
+        assert display_id
+        self.shown.append(content)
+        return self
+
+    def update(self, content: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        if self.is_closed:
+            raise RuntimeError("the connection is closed")
+        self.shown.append(content)
+
+
+def notebook(monkeypatch: pytest.MonkeyPatch, **options: bool) -> Notebook:
+    shell = Notebook(**options)
+    monkeypatch.setattr(progress, "_DELAY", -1)
+    monkeypatch.setattr(progress, "_PAUSE", -1)
+    monkeypatch.setitem(sys.modules, "IPython", cast("ModuleType", shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", cast("ModuleType", shell))
+    return shell
+
+
+def test_a_notebook_shows_a_bar_below_its_cell_and_removes_it_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = notebook(monkeypatch)
+    with progress.progress_bar("queries") as bar:
+        assert bar is not None
+        bar(10, 40, "<24> calls")
+        bar(30, 40, "<72> calls")
+    first, second, last = shell.shown
+    assert first["text/plain"] == "10 of 40 queries, <24> calls"
+    assert first["text/html"] == '<progress value="0.2500"></progress> 10 of 40 queries, &lt;24&gt; calls'
+    assert second["text/plain"] == "30 of 40 queries, 0:00:00 left, <72> calls"
+    assert set(last.values()) == {""}
+
+
+def test_a_notebook_shows_bytes_as_sizes_and_one_bar_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = notebook(monkeypatch)
+    with progress.progress_bar("bytes") as bar:
+        assert bar is not None
+        bar(1_500_000, 4_000_000)
+        similarity(MANY, far, batch_size=1)
+    assert [each["text/plain"] for each in shell.shown] == ["1.5 MB of 4.0 MB", ""]
+
+
+def test_a_notebook_gets_few_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = notebook(monkeypatch)
+    monkeypatch.setattr(progress, "_PAUSE", 3600)
+    with progress.progress_bar("queries") as bar:
+        assert bar is not None
+        for done in range(1000):
+            bar(done, 1000)
+    assert len(shell.shown) == 2
+
+
+def test_work_goes_on_if_the_notebook_was_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = notebook(monkeypatch, is_closed=True)
+    similarity(MANY, far, batch_size=1)
+    assert len(shell.shown) == 1
+    similarity(MANY, far, batch_size=1)
+    assert len(shell.shown) == 2
+
+
+def test_ipython_on_a_terminal_has_the_bar_of_a_terminal_and_in_a_pipe_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = notebook(monkeypatch, has_kernel=False)
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    similarity(MANY, far, batch_size=1)
+    screen = terminal(monkeypatch)
+    similarity(MANY, far, batch_size=1)
+    assert "answers" in screen.getvalue()
+    assert shell.shown == []
+
+
+def test_a_real_kernel_shows_the_bar_of_a_judge_and_its_scores() -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    cell = """
+import json, tempfile, karat
+from karat.output import progress
+progress._DELAY = progress._PAUSE = -1
+results = [{"query": str(at), "retrieved": ["Gold is soft."], "answer": "Soft."} for at in range(5)]
+reply = json.dumps({"why": "It is.", "label": 3})
+path = tempfile.mkdtemp() + "/verdicts.jsonl"
+karat.judge(results, task="context", model=lambda messages: reply, verdicts=path)
+"""
+    page = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    nbclient.NotebookClient(page, timeout=60).execute()
+    bar, result = page.cells[0].outputs
+    assert (bar.output_type, bar.data["text/html"]) == ("display_data", "")
+    assert "ContextRelevance" in result.data["text/html"]
