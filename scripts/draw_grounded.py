@@ -29,7 +29,8 @@ QUESTION = "What is 18-karat gold, and how does it compare with pure gold?"
 WIDTH, LEFT, ROW, GAP = 960, 24, 26, 30
 TEXT, PASSAGES, OTHER, NOTE = LEFT + 36, 510, 680, 740
 COLUMN = 56
-GREEN, AMBER, GREY = "#16803c", "#b45309", "#666666"
+GREEN, AMBER, RED, GREY = "#16803c", "#b45309", "#b91c1c", "#666666"
+SUPPORT = {"full": GREEN, "partial": AMBER, "none": "#999999", "contradicts": RED}
 
 Record = dict[str, Any]
 
@@ -170,24 +171,26 @@ def row(top: int, name: str, content: str, marks: Marks) -> Iterator[str]:
     yield text(LEFT, top + 13, name, 12, fill=GREY)
     yield text(TEXT, top + 13, content, 13)
     for x, mark in marks:
-        if mark in ("none", "partial", "full"):
+        if mark in SUPPORT:
             yield from support(x, top + 9, mark)
         else:
             yield text(x, top + 13, mark, 12, fill=GREY if mark in ("right", "vital", "okay") else "#222222")
 
 
 def support(x: int, y: int, label: str) -> Iterator[str]:
-    """A circle: full, half full, or empty."""
-    colour = {"full": GREEN, "partial": AMBER, "none": "#999999"}[label]
+    """A circle: full, half full, empty, or crossed out."""
+    colour = SUPPORT[label]
     fill = colour if label == "full" else "#ffffff"
     yield f'<circle cx="{x}" cy="{y}" r="7" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>'
     if label == "partial":
         yield f'<path d="M {x} {y - 7} A 7 7 0 0 0 {x} {y + 7} Z" fill="{colour}"/>'
+    if label == "contradicts":
+        yield f'<path d="M {x - 4} {y - 4} l 8 8 m 0 -8 l -8 8" stroke="{colour}" stroke-width="1.5"/>'
 
 
 def legend() -> Iterator[str]:
     yield text(PASSAGES - 66, 36, "support:", 12, fill=GREY)
-    for at, label in enumerate(("full", "partial", "none")):
+    for at, label in enumerate(SUPPORT):
         x = PASSAGES + 4 + at * 80
         yield from support(x, 32, label)
         yield text(x + 14, 36, label, 12)

@@ -6,19 +6,20 @@ could have.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 SCALES: dict[str, dict[str, float]] = {
-    "support": {"none": 0, "partial": 0.5, "full": 1},
+    "support": {"contradicts": -0.0, "none": 0.0, "partial": 0.5, "full": 1},
     "relevance": {"0": 0, "1": 1, "2": 2, "3": 3},
     "correctness": {"incorrect": 0, "partial": 0.5, "correct": 1},
     "answer_relevance": {"no": 0, "partly": 0.5, "fully": 1},
     "abstention": {"answered": 0, "refused": 1},
     "tone": {"rude": 0, "neutral": 0.25, "polite": 1},
 }
-"""what measures read; the scale of tone is -1, 0 and 3 in records"""
+"""what measures read; the scale of tone is -1, 0 and 3 in records, and -0.0 tells a contradiction from `none`"""
 
 Key = tuple[str, str, Any]
 
@@ -90,12 +91,33 @@ def faithfulness(query: SlowQuery, partial: float = 0, unit: str = "claims") -> 
     return _mean(_credit(query.by_context(item), partial) for item in query.items(unit))
 
 
-def context_relevance(query: SlowQuery, rel: float = 1) -> float | None:
+def contradiction(query: SlowQuery, unit: str = "claims") -> float | None:
+    return _mean(float(_is_contradicted(query, item)) for item in query.items(unit))
+
+
+def _is_contradicted(query: SlowQuery, item: Mapping[str, Any]) -> bool:
+    """Whether the label against all passages says so; without it, whether one passage does and none supports it."""
+    key = "support", item["id"], "context"
+    if key in query.failed and not query.is_empty("passages"):
+        single = (frozenset([passage["id"]]) for passage in query.sets.get("passages", ()))
+        is_supported = any(query.labels.get(("support", item["id"], passage), 0) > 0 for passage in single)
+        return not is_supported and _is_contradiction(query.support(item, "context"))
+    if key in query.labels or "passages" not in query.sets:
+        return _is_contradiction(query.support(item, "context"))
+    labels = [query.by_passage(item, passage) for passage in query.items("passages")]
+    return max(labels, default=0) == 0 and any(map(_is_contradiction, labels))
+
+
+def _is_contradiction(label: float) -> bool:
+    return label == 0 and math.copysign(1, label) < 0
+
+
+def context_relevance(query: SlowQuery, rel: float = 2) -> float | None:
     relevant = _relevant(query, rel)
     return float(any(relevant)) if relevant else None
 
 
-def context_precision(query: SlowQuery, rel: float = 1) -> float | None:
+def context_precision(query: SlowQuery, rel: float = 2) -> float | None:
     relevant = _relevant(query, rel)
     precisions = [sum(relevant[: at + 1]) / (at + 1) for at in range(len(relevant)) if relevant[at]]
     return None if not relevant else sum(precisions) / len(precisions) if precisions else 0.0
@@ -229,8 +251,10 @@ MEASURES: dict[str, Callable[[SlowQuery], float | None]] = {
     "Faithfulness(partial=0.5)": lambda query: faithfulness(query, 0.5),
     "Faithfulness(partial=1)": lambda query: faithfulness(query, 1),
     "Faithfulness(unit=sentences)": lambda query: faithfulness(query, 0, "sentences"),
+    "Contradiction": contradiction,
+    "Contradiction(unit=sentences)": lambda query: contradiction(query, "sentences"),
     "ContextRelevance": context_relevance,
-    "ContextRelevance(rel=2)": lambda query: context_relevance(query, 2),
+    "ContextRelevance(rel=1)": lambda query: context_relevance(query, 1),
     "ContextPrecision": context_precision,
     "ContextPrecision(rel=3)": lambda query: context_precision(query, 3),
     "ContextRecall": context_recall,

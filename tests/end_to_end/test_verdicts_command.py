@@ -56,11 +56,11 @@ def test_all_errors_of_a_sheet_are_printed_and_nothing_is_imported(folder: Path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
         "todo.csv, row 2: the label 'ful' is not on the scale of the task 'support'. Did you mean full? The labels are"
-        " none, partial, full.",
+        " contradicts, none, partial, full.",
         "todo.csv, row 3: the label 'ok' is in a row that asks for none. Leave the label empty, or write"
         " nothing_to_judge.",
-        "todo.csv, row 4: the label 'ok' is not on the scale of the task 'support'. The labels are none, partial,"
-        " full.",
+        "todo.csv, row 4: the label 'ok' is not on the scale of the task 'support'. The labels are contradicts,"
+        " none, partial, full.",
         "karat: todo.csv: 3 errors in the sheet; nothing was imported",
     ]
     assert not (folder / "verdicts.jsonl").exists()

@@ -79,7 +79,7 @@ def test_a_replay_needs_neither_a_key_nor_openai_nor_a_network(tmp_path: Path) -
     results_file(tmp_path, 4)
     missed = run(*words, key=None)
     assert (missed.returncode, missed.stdout) == (2, "")
-    assert "1 of 4 calls is not in the file; the first is claims/1 about query q3, system rag." in missed.stderr
+    assert "1 of 4 calls is not in the file; the first is claims/2 about query q3, system rag." in missed.stderr
     assert path.read_bytes() == before
 
 

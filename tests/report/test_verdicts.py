@@ -235,3 +235,48 @@ def test_of_many_items_the_first_are_shown_and_the_others_counted() -> None:
     shown = content_of(*records)["verdicts"]["labels"][0][0]
     assert len(shown["claims"]) == 200
     assert shown["left_out"] == {"claims": 50}
+
+
+def test_contradicted_statements_are_shown_as_such_with_the_passages_that_contradict_them(open_page: OpenPage) -> None:
+    shown = [passage(1), passage(2), CLAIM, {**CLAIM, "id": "c2"}, {**SENTENCE, "cites": ["p1"]}]
+    labels = [label("c1", ["p1"], "contradicts"), label("c1", ["p2"], "none"), label("s1", ["p1"], "contradicts")]
+    labels += [label("c2", "context", "contradicts"), {"id": "n1", "type": "nugget", "text": "Soft."}]
+    labels += [label("n1", "answer", "contradicts")]
+    content = content_of(*shown, *labels)
+    assert content["verdicts"]["contradicted"] == [[3]]
+    page = open_page(content, "#query=q")
+    claims = items(page, "Claims of the answer")
+    assert claims.locator(".line .label").all_inner_texts() == ["≠ contradicted", "≠ contradicted"]
+    expect(claims.first.locator(".notes")).to_contain_text("supported by no passage, contradicted by 1 ≠")
+    expect(items(page, "Answer").first.locator(".line .label")).to_have_text("≠ contradicted")
+    expect(items(page, "Nuggets").first.locator(".line .label")).to_have_text("≠ the answer says otherwise")
+    expect(claims.first.locator("button.cite")).to_have_attribute("aria-label", "Passage 1, p1: contradicts this")
+    assert not violations(page)
+
+
+def test_queries_with_something_contradicted_can_be_filtered(open_page: OpenPage) -> None:
+    records = [{**CLAIM, "query": query} for query in ("q", "r")]
+    given = {"q": "none", "r": "contradicts"}
+    labels = [{**label("c1", "context", text), "query": query} for query, text in given.items()]
+    page = open_page(report_content(evaluate_verdicts([*records, *labels]), provenance=MADE))
+    page.select_option("#filter", "contradicted")
+    assert page.locator("#queries tbody th").all_inner_texts() == ["r"]
+
+
+def test_a_grade_of_relevance_is_coloured_and_explained_by_what_it_means(open_page: OpenPage) -> None:
+    grades = [{"task": "relevance", "item": f"p{at + 1}", "label": at} for at in range(4)]
+    page = open_page(content_of(*(passage(rank) for rank in range(1, 5)), *grades), "#query=q")
+    badges = items(page, "Passages").locator(".line .label")
+    kinds = [badges.nth(at).get_attribute("class") for at in range(4)]
+    assert kinds == ["label other", "label other", "label partial", "label full"]
+    expect(badges.nth(1)).to_have_attribute(
+        "title", "on the topic, but answers no part of the question; label by human"
+    )
+
+
+def test_what_the_labels_of_a_rubric_mean_is_shown(open_page: OpenPage) -> None:
+    scale = {"rude": {"value": 0, "means": "it <b>insults</b> the reader"}, "polite": 1}
+    rubric = {"record": "task", "name": "tone", "scale": scale}
+    page = open_page(content_of(rubric, {"task": "tone", "item": "answer", "label": "rude"}), "#query=q")
+    badge = page.locator(".whole .task .label")
+    expect(badge).to_have_attribute("title", "it <b>insults</b> the reader; label by human")

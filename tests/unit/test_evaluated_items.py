@@ -288,7 +288,7 @@ def test_the_value_is_that_of_the_labels_in_the_order_of_the_results(
     grades = [labelled.get(text) for text in retrieved]
     if any(grade is not None for grade in grades):
         scores = evaluate_results(records, "ContextPrecision", verdicts=file)
-        choices = product(*((0, 1) if grade is None else (min(grade, 1),) for grade in grades))
+        choices = product(*((0, 1) if grade is None else (int(grade >= 2),) for grade in grades))
         possible = {average_precision(choice) for choice in choices}
         expected = possible.pop() if len(possible) == 1 else None
         assert scores.per_query["q"]["ContextPrecision"] == pytest.approx(expected)

@@ -94,8 +94,9 @@ def test_a_sheet_has_a_row_for_each_label_and_for_each_item_without_one(sheet: P
         ["7 of 7", "q3", "“5.50”"],
     ]
     assert rows[0][3] == "[1] Gold, a metal, \nis soft;"
-    assert rows[0][4] == "Does this passage support the sentence: in full, in part (partial), or not at all (none)?"
-    assert rows[0][5:8] == ["none | partial | full | nothing_to_judge", "", ""]
+    how = "in full, in part (partial) or not at all (none), or contradict it (contradicts)"
+    assert rows[0][4] == f"Does this passage support the sentence {how}?"
+    assert rows[0][5:8] == ["contradicts | none | partial | full | nothing_to_judge", "", ""]
     assert [row[4] for row in rows[3:]] == [
         "Nothing: it cites no passage that was given.",
         "Nothing: it cites no passage.",
@@ -229,7 +230,7 @@ NOT_FOUND = "Keep all rows; one without a label is not labelled yet."
         (changed(4, "label", "full"), [", row 5: the label 'full' is in a row that asks for none."]),
         (
             changed(1, "why", "Because."),
-            [", row 2: there is a reason, but no label. The labels are none, partial, full."],
+            [", row 2: there is a reason, but no label. The labels are contradicts, none, partial, full."],
         ),
         (changed(1, "item", "“It is hard [1].”"), [", row 2: the text in the column item was changed."]),
         (changed(1, "compare_with", "[1] Gold"), [", row 2: the text in the column compare_with was changed. Fill in"]),

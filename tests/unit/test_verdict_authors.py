@@ -264,7 +264,7 @@ def test_claims_and_nuggets_of_another_answer_are_not_used() -> None:
         (_claim("c1", "full", against=["p9"]), "the passage 'p9' of query 'q' is unknown"),
         (_claim("c1", "full", against=["c1"]), "the passage 'c1' of query 'q' is unknown"),
         (_claim("c1", "full", task="suport"), "Did you mean support?"),
-        (_claim("c1", "complete"), "The labels are none, partial, full"),
+        (_claim("c1", "complete"), "The labels are contradicts, none, partial, full"),
         (_claim("c1", "full", against="kontext"), "Did you mean context?"),
         (_claim("c1", "full", against=None), "a label of support is against nothing"),
         (_claim("c1", "full", type="sentence"), "the item 'c1' of query 'q' is a claim in"),

@@ -45,6 +45,7 @@ def verdicts(
         label_against=np.array([AGAINST.index(against) for _, against, _, _ in labels], np.int64),
         label_passage=np.array([passage for _, _, passage, _ in labels], np.int64),
         label_value=np.array([value for _, _, _, value in labels], np.float64),
+        label_contradicts=np.zeros(len(labels)),
     )
 
 
@@ -315,7 +316,7 @@ def test_true_is_no_grade_even_after_a_1_was_read() -> None:
 def test_a_label_off_the_scale_is_an_error_that_lists_the_labels() -> None:
     support, relevance = BUILT_IN["support"], BUILT_IN["relevance"]
     assert relevance.label(2, HERE) == relevance.label("2", HERE) == relevance.label(2.0, HERE) == "2"
-    with pytest.raises(KaratError, match=r"Did you mean full\? The labels are none, partial, full"):
+    with pytest.raises(KaratError, match=r"Did you mean full\? The labels are contradicts, none, partial, full"):
         support.label("fulll", HERE)
     with pytest.raises(KaratError, match="not on the scale"):
         support.label(None, HERE)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from karat.analysis.label_bounds import MOST_UNKNOWN
+from karat.evaluation.results import evaluate_results
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.registry import definitions
 from karat.scores.bounds import Bounds
@@ -145,7 +146,7 @@ def _failed(task: str, item: str, against: Any, query: str = "q") -> Record:
 @pytest.mark.parametrize("unknown", [MOST_UNKNOWN - 4, MOST_UNKNOWN + 1])
 def test_beyond_what_can_be_tried_the_bounds_are_those_of_the_measure(unknown: int) -> None:
     records = _passages(unknown + 1) + [_failed("relevance", f"p{at}", "question") for at in range(unknown)]
-    records += [{"query": "q", "task": "relevance", "item": f"p{unknown}", "label": 1}]
+    records += [{"query": "q", "task": "relevance", "item": f"p{unknown}", "label": 2}]
     scores = evaluate_verdicts(records, "ContextPrecision")
     bounds = scores.label_bounds["ContextPrecision"]
     if unknown > MOST_UNKNOWN:
@@ -176,13 +177,13 @@ def _item(name: str, kind: str, **fields: Any) -> Record:
 WORKED = [
     RUBRIC,
     *({**passage, "rank": at} for at, passage in enumerate(_passages(4)) if at),
-    *(_label("relevance", f"p{at}", grade) for at, grade in ((1, 2), (2, 0), (3, 1))),
+    *(_label("relevance", f"p{at}", grade) for at, grade in ((1, 3), (2, 1), (3, 2))),
     *(_item(f"c{at}", "claim", of="answer") for at in range(1, 6)),
     *_supports("c1", gold="full", p1="full", p2="none", p3="none"),
     *_supports("c2", gold="none", p1="full", p2="full", p3="none"),
     *_supports("c3", gold="partial", p1="none", p2="full", p3="none"),
-    *_supports("c4", gold="full", p1="none", p2="none", p3="none"),
-    *_supports("c5", gold="none", p1="none", p2="none", p3="partial"),
+    *_supports("c4", gold="full", p1="none", p2="contradicts", p3="none"),
+    *_supports("c5", gold="contradicts", p1="contradicts", p2="none", p3="partial"),
     *(_item(f"g{at}", "claim", of="gold") for at in range(1, 4)),
     *_supports("g1", answer="full", p1="full", p2="none", p3="none"),
     *_supports("g2", answer="none", p1="none", p2="partial", p3="full"),
@@ -201,7 +202,7 @@ WORKED = [
     _item("s3", "sentence", cites=["p2", "[7]", "p2"]),
     *_supports("s3", context="none", p2="partial"),
     _item("s4", "sentence"),
-    *_supports("s4", context="none"),
+    *_supports("s4", context="contradicts"),
     _label("correctness", "answer", "partial"),
     _label("tone", "answer", "neutral"),
     _label("answer_relevance", "answer", "partly"),
@@ -210,15 +211,17 @@ WORKED = [
 ]  # fmt: skip
 """Passages p1 and p3 are relevant, also because they support g1 and g2. Of the claims, c1 is right and supported, c2 is
 wrong and supported by a relevant passage, c3 wrong and supported by an irrelevant one, c4 right and c5 wrong without
-support."""
+support. p2 contradicts c4; p1 contradicts c5, but p3 supports it in part."""
 
 
 @pytest.mark.parametrize(
     ("measure", "value"),
     [
         ("Faithfulness", 3 / 5), ("Faithfulness(partial=0.5)", 3.5 / 5), ("Faithfulness(partial=1)", 4 / 5),
-        ("Faithfulness(unit=sentences)", 2 / 4), ("ContextRelevance", 1), ("ContextRelevance(rel=3)", 0),
-        ("ContextPrecision", (1 / 1 + 2 / 3) / 2), ("ContextPrecision(rel=2)", 1), ("ContextRecall", 2 / 3),
+        ("Faithfulness(unit=sentences)", 2 / 4), ("ContextRelevance", 1), ("ContextRelevance(rel=3)", 1),
+        ("ContextPrecision", (1 / 1 + 2 / 3) / 2), ("ContextPrecision(rel=3)", 1), ("ContextPrecision(rel=1)", 1),
+        ("ContextRecall", 2 / 3),
+        ("Contradiction", 1 / 5), ("Contradiction(unit=sentences)", 1 / 4),
         ("NuggetRecall", 2 / 4), ("NuggetRecall(partial=0.5)", 2.5 / 4), ("NuggetRecall(kind=vital)", 1 / 2),
         ("NuggetRecall(kind=vital, partial=0.5)", 1.5 / 2), ("NuggetRecall(kind=weighted)", (1 + 0.5) / 3),
         ("NuggetRecall(kind=weighted, partial=0.5)", (1 + 0.5 + 0.5) / 3),
@@ -268,6 +271,7 @@ CITES = _item("s1", "sentence", cites=["p0"])
     ("records", "measure", "value"),
     [
         (EMPTY_ANSWER, "Faithfulness", None),
+        (EMPTY_ANSWER, "Contradiction", None),
         (EMPTY_ANSWER, "ClaimPrecision", None),
         (EMPTY_ANSWER, "ClaimRecall", 0.0),
         (EMPTY_ANSWER, "ClaimF1", 0.0),
@@ -275,6 +279,7 @@ CITES = _item("s1", "sentence", cites=["p0"])
         (EMPTY_ANSWER, "CitationPrecision", None),
         ([_nothing("gold"), _item("c1", "claim"), *_supports("c1", gold="none")], "ClaimF1", None),
         ([_nothing("context"), _item("c1", "claim")], "Faithfulness", 0.0),
+        ([_nothing("context"), _item("c1", "claim")], "Contradiction", 0.0),
         ([_nothing("context"), _item("c1", "claim"), *_supports("c1", gold="none")], "Hallucination", 1.0),
         ([_nothing("context"), _item("n1", "nugget")], "NuggetCoverage", 0.0),
         ([_nothing("context")], "ContextRelevance", None),
@@ -291,10 +296,25 @@ CITES = _item("s1", "sentence", cites=["p0"])
         ([*_passages(2), CITES, _nothing("p0")], "CitationValid", None),
         ([*_passages(1), CITES, *_supports("s1", p0="full")], "CitationRecall", 1.0),
         ([_nothing("s2"), _item("s2", "sentence"), *_passages(1), _item("s1", "sentence")], "SupportRecall", 0.0),
-        ([*_passages(2), _nothing("p0"), _label("relevance", "p1", 1)], "ContextPrecision", 1.0),
+        ([*_passages(2), _nothing("p0"), _label("relevance", "p1", 2)], "ContextPrecision", 1.0),
         ([_item("g1", "claim", of="gold"), *_supports("g1", context="none")], "ContextUtilization", None),
     ],
 )  # fmt: skip
 def test_what_decides_the_last_decimals(records: list[Record], measure: str, value: float | None) -> None:
     complete = [{**record, "query": "complete"} if "query" in record else record for record in WORKED]
     assert evaluate_verdicts([*complete, *records], measure).per_query["q"][measure] == value
+
+
+@pytest.mark.parametrize(("rel", "relevant"), [(None, {2, 3}), (1, {1, 2, 3}), (2, {2, 3}), (3, {3})])
+def test_passages_count_from_the_grade_that_answers_something_and_rel_changes_that(
+    rel: float | None, relevant: set[int]
+) -> None:
+    for grade in range(4):
+        results = [{"query": "q", "retrieved": ["Gold is soft."], "answer": "Soft."}]
+        labels = [{"query": "q", "item": "p1", "task": "relevance", "label": grade}]
+        measures = ["ContextRelevance", "ContextPrecision"]
+        scores = evaluate_results(results, measures, verdicts=labels, rel=rel)
+        assert {*scores.per_query["q"].values()} == {float(grade in relevant)}, grade
+        assert evaluate_results(results, "ContextRelevance(rel=3)", verdicts=labels, rel=rel).means == {
+            "ContextRelevance(rel=3)": float(grade == 3)
+        }

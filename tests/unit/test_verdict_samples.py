@@ -88,7 +88,7 @@ def test_a_passage_that_one_sample_leaves_out_is_neither_ranked_nor_cited_in_it(
     labels += [
         {**grade, "query": query, "item": f"p{at}", "label": label, "sample": sample}
         for query, sample in (("q", 0), ("q", 1), ("r", 0), ("r", 1))
-        for at, label in ((1, 0), (2, 1), (3, 0))
+        for at, label in ((1, 0), (2, 2), (3, 1))
         if (query, sample, at) != ("q", 1, 1)
     ]
     sets = {

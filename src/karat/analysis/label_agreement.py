@@ -160,7 +160,7 @@ def agreement_by_task(
     agreements = []
     for name in (name for name in tasks if name in common):
         task, subjects = tasks[name], common[name]
-        scale = sorted(task.scale, key=task.scale.__getitem__)
+        scale = task.labels
         position = {label: at for at, label in enumerate(scale)}
         first, second = (np.array([position[side.labels[subject]] for subject in subjects]) for side in (people, model))
         queries = {query: at for at, query in enumerate(sorted({subject.query for subject in subjects}))}

@@ -17,7 +17,7 @@ from karat.evaluation.label_scores import LabelScores, Limits
 from karat.evaluation.verdicts import label_digests, scores_of_verdicts, unscored
 from karat.grounding.labels.counting import check_order_does_not_matter, choose_authors
 from karat.grounding.labels.facts import FailedLabels, LabelCensus, LabelFacts
-from karat.grounding.labels.missing import check_labels, labelled_measures, labelled_samples
+from karat.grounding.labels.missing import check_labels, labelled_measures, labelled_samples, notes_on_labels
 from karat.grounding.labels.selection import choose_system, select_labels
 from karat.grounding.verdict_file.reading import VerdictRecords, no_verdicts, read_part_of_verdicts, records_in
 from karat.grounding.verdict_file.records import Call
@@ -106,7 +106,7 @@ def evaluate_parts(
         computed = run(partial(compute, scored.limits))
         scored = LabelScores.merged(each for each, _ in computed)
     digests = {query: digest for _, each in computed for query, digest in each.items()}
-    notes = facts.notes.sentences
+    notes = notes_on_labels(facts, listed)
     scores = scores_of_verdicts(scored, notes, choice.authors, digests, listed, unknown, name, place)
     return scores if measures is not None else replace(scores, findings=(*scores.findings, *unscored(failed)))
 

@@ -19,6 +19,7 @@ from karat.grounding.labels.missing import (
     failed_extractions,
     labelled_measures,
     labelled_samples,
+    notes_on_labels,
     reads_answers,
 )
 from karat.grounding.labels.selection import SelectedLabels, select
@@ -144,7 +145,7 @@ def score_verdicts(selected: SelectedLabels, measures: Selection, unknown: Unkno
     check_labels(facts, lambda: selected.failures, measures, place)
     scored = LabelScores.of(selected, {measure: labelled_samples(measure, facts) for measure in measures})
     digests = LazyDigests(partial(label_digests, selected))
-    notes = facts.notes.sentences
+    notes = notes_on_labels(facts, measures)
     scores = scores_of_verdicts(scored, notes, selected.authors, digests, measures, unknown, name, place)
     return replace(scores, verdicts=LabelEvidence(selected))
 

@@ -13,7 +13,8 @@ from karat.measures.documents.sets import SetAP, SetF, SetP, SetR
 from karat.measures.documents.counts import Hits, NumQ, NumRel, NumRelRet, NumRet
 from karat.measures.documents.counts import Hole, JudgedShare, UnjudgedShare
 from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
-from karat.measures.labels.grounding import ContextPrecision, ContextRecall, ContextRelevance, Faithfulness
+from karat.measures.labels.grounding import ContextPrecision, ContextRecall, ContextRelevance, Contradiction
+from karat.measures.labels.grounding import Faithfulness
 from karat.measures.labels.nuggets import NuggetCoverage, NuggetRecall
 from karat.measures.labels.citations import CitationF1, CitationPrecision, CitationRecall, CitationValid
 from karat.measures.labels.citations import SupportPrecision, SupportRecall
@@ -47,6 +48,7 @@ __all__ = [
     "ContextRecall",
     "ContextRelevance",
     "ContextUtilization",
+    "Contradiction",
     "Correctness",
     "F",
     "Faithfulness",

@@ -25,6 +25,8 @@ class Help:
     low: float | None = None
     high: float | None = None
     exclusive: bool = False
+    is_threshold: bool = False
+    """whether it is the lowest grade that counts as relevant, which `rel=` of an evaluation sets"""
 
 
 @dataclass(frozen=True)

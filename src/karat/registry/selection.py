@@ -132,7 +132,7 @@ def _select(named: str | Measure, rel: float | None, subjects: Collection[Subjec
     sets_rel = "rel" in dict(measure.settings) or (isinstance(named, str) and "rel" in parse_name(named).parameters)
     parameter = measure.definition.parameters.get("rel")
     # In graded measures, `rel` has another meaning, and its default is not 1.
-    is_threshold = parameter is not None and parameter.default == 1
+    is_threshold = parameter is not None and (parameter.help.is_threshold or parameter.default == 1)
     return measure(rel=rel) if is_threshold and not sets_rel else measure
 
 

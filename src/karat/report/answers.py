@@ -46,7 +46,8 @@ def verdicts_part(subject: ReportSubject, documents: Documents, budget: Budget) 
     """The labels of all systems; None if there are none.
 
     `labels` has the items of each query, for each system; None stands for a query whose labels are left out, and for a
-    system without labels of it. `unsupported` counts items by system and query, and `failed` labels that failed.
+    system without labels of it. `unsupported` and `contradicted` count items by system and query, and `failed`
+    labels that failed. `means` is what labels mean, by task.
     """
     evidence = [scores.verdicts for scores in subject.systems.values()]
     systems = [None if verdicts is None else SystemLabels(verdicts, documents) for verdicts in evidence]
@@ -61,13 +62,15 @@ def verdicts_part(subject: ReportSubject, documents: Documents, budget: Budget) 
         return [counts.get(query, 0) for query in subject.queries]
 
     return {
-        "scales": {task.name: sorted(task.scale, key=task.scale.__getitem__) for task in tasks},
+        "scales": {task.name: task.labels for task in tasks},
+        "means": {task.name: dict(task.means) for task in tasks if task.means},
         "authors": by_system(lambda labels: list(labels.selected.authors)),
         "samples": by_system(lambda labels: len(labels.selected.samples)),
         "prompts": by_system(lambda labels: labels.failures.prompts),
         "relations": by_system(lambda labels: labels.relations),
         "labels": budget.labels(lambda place: by_system(lambda labels: labels.of_query(subject.queries[place]))),
         "unsupported": by_system(lambda labels: by_query(labels.unsupported())),
+        "contradicted": by_system(lambda labels: by_query(labels.contradicted())),
         "failed": by_system(
             lambda labels: by_query({query: len(rows) for query, rows in labels.failures.rows.items()})
         ),

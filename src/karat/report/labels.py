@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from karat.analysis.label_evidence import LabelEvidence
-from karat.data.judged import Floats, Ints
+from karat.data.judged import Bools, Floats, Ints
 from karat.data.verdicts import AGAINST, SETS, ItemSet, Labels, Verdicts
 from karat.grounding.labels.selection import SelectedLabels
 from karat.grounding.verdict_file.columns import LISTS
 from karat.grounding.verdict_file.records import Item
+from karat.grounding.verdict_file.tasks import CONTRADICTS
 from karat.report.rankings import Documents
 
 _MOST_ITEMS = 200
@@ -48,7 +49,7 @@ class SystemLabels:
         }
         self._first_item = np.searchsorted(verdicts.item_query, np.arange(len(verdicts.queries) + 1))
         self._labels = [_rows_by_query(sample) for sample in samples]
-        self._derived = {(name, key): values for name in _SUPPORTED for key, values in _derived(samples, name)}
+        self._derived = {(name, key): derived for name in _SUPPORTED for key, derived in _derived(samples, name)}
         self._items: dict[str, list[Item]] = {}
         for item in evidence.selected.known_items:
             self._items.setdefault(item.query, []).append(item)
@@ -101,11 +102,19 @@ class SystemLabels:
 
         Of several samples, one that says so is enough.
         """
+        return self._count(lambda derived: derived.support == 0)
+
+    def contradicted(self) -> dict[str, int]:
+        """How many of these are contradicted by passages."""
+        return self._count(lambda derived: derived.contradicted == 1)
+
+    def _count(self, are_counted: Callable[[_Derived], Bools]) -> dict[str, int]:
+        """How many claims and sentences of each query are counted in any sample."""
         counts = np.zeros(len(self._verdicts.queries), np.int64)
         for name in ("claims", "sentences"):
-            values = self._derived.get((name, "cited"), self._derived.get((name, "context")))
-            if values is not None:
-                query = self._verdicts.item_query[(values == 0).any(axis=0)]
+            derived = self._derived.get((name, "cited"), self._derived.get((name, "context")))
+            if derived is not None:
+                query = self._verdicts.item_query[are_counted(derived).any(axis=0)]
                 counts += np.bincount(query, minlength=len(counts))
         return dict(zip(self._verdicts.queries, counts.tolist(), strict=True))
 
@@ -125,12 +134,14 @@ class SystemLabels:
                 key = AGAINST[sample.label_against[label]] if task == "support" else task
                 if key in ("passage", "others"):
                     key = f"{key} {place[int(sample.label_passage[label])]}"
-                name = self._label(task, float(sample.label_value[label]))
+                name = self._label(task, float(sample.label_value[label]), float(sample.label_contradicts[label]))
                 known = by_item.setdefault(item, {})
                 known[key] = name if known.get(key, name) == name else _DIFFERS
         return by_item
 
-    def _label(self, task: str, value: float) -> str | None:
+    def _label(self, task: str, value: float, contradicts: float) -> str | None:
+        if contradicts == 1:
+            return CONTRADICTS
         return None if np.isnan(value) else self._names[task].get(value, _DIFFERS)
 
     def _item(
@@ -147,7 +158,7 @@ class SystemLabels:
         tally = {}
         for key in ("cited", "context"):
             if item is not None and row is not None and (derived := self._derived.get((item.set, key))) is not None:
-                of_samples = [self._label("support", value) for value in derived[:, row].tolist()]
+                of_samples = [self._label("support", *pair) for pair in np.stack(derived)[:, :, row].T.tolist()]
                 labels[key] = of_samples[0] if len(set(of_samples)) == 1 else _DIFFERS
                 if labels[key] == _DIFFERS:
                     tally[key] = of_samples
@@ -249,19 +260,27 @@ class Failures:
         return {name: value for name, value in data.items() if value is not None}
 
 
-def _derived(samples: Sequence[Verdicts], name: ItemSet) -> Iterator[tuple[str, Any]]:
-    """What labels of single passages say about all of them, or about those that a sentence cites.
+class _Derived(NamedTuple):
+    """How far items are supported, and whether they are contradicted: by sample, and by item of any set."""
 
-    There is a row per sample and a column per item of any set.
-    """
+    support: Floats
+    contradicted: Floats
+
+
+def _derived(samples: Sequence[Verdicts], name: ItemSet) -> Iterator[tuple[str, _Derived]]:
+    """What labels of single passages say about all of them, or about those that a sentence cites."""
     labelled = [(sample, _labelled_against(sample, name)) for sample in samples]
     cited = [sample for sample, against in labelled if against & {"cited", "others", "passage"}]
     if name == "sentences" and cited:
-        yield "cited", np.array([_by_position(sample, name, sample.citations.together) for sample in cited])
+        support = [_by_position(sample, name, sample.citations.together) for sample in cited]
+        contradicted = [_by_position(sample, name, sample.citations.contradicted) for sample in cited]
+        yield "cited", _Derived(np.array(support), np.array(contradicted))
     implying = {"context"} if name == "sentences" else {"context", "passage"}
     context = [sample for sample, against in labelled if against & implying]
     if context:
-        yield "context", np.array([_by_position(sample, name, sample.support(name, "context")) for sample in context])
+        support = [_by_position(sample, name, sample.support(name, "context")) for sample in context]
+        contradicted = [_by_position(sample, name, sample.contradiction(name)) for sample in context]
+        yield "context", _Derived(np.array(support), np.array(contradicted))
 
 
 def _labelled_against(sample: Verdicts, name: ItemSet) -> set[str]:

@@ -121,7 +121,8 @@ def test_passages_are_judged_without_answers_and_claims_of_answers_are_kept(
 
 @pytest.mark.parametrize("task", RECIPES)
 def test_the_measures_of_a_task_are_those_that_the_documentation_lists(path: Path, task: str) -> None:
-    cited = [{**row, "answer": f"{row['answer']} Yes [1].", "gold_answers": ["Gold is soft."]} for row in RESULTS]
+    more = "Gold is never hard. Yes [1]."
+    cited = [{**row, "answer": f"{row['answer']} {more}", "gold_answers": ["Gold is soft."]} for row in RESULTS]
     judging = karat.judge(cited, task=task, model=Toy(), verdicts=path, system="rag")
     table = (ROOT / "docs" / "judges.md").read_text("utf-8")
     [listed] = re.findall(rf"^\| `{task}` \| .* \| (.*) \|$", table, re.MULTILINE)
@@ -292,7 +293,7 @@ def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None
     karat.judge(RESULTS, task="context", model=lambda messages: Toy()(messages), verdicts=path)
     with pytest.raises(KaratError, match=r"several models\. Name the model whose replies are wanted: .* or "):
         karat.judge(RESULTS, task="context", verdicts=path, replay=True)
-    with pytest.raises(KaratError, match=r"3 of 3 calls are not in the file; the first is relevance/1 about query q1"):
+    with pytest.raises(KaratError, match=r"3 of 3 calls are not in the file; the first is relevance/2 about query q1"):
         karat.judge(RESULTS, task="context", model="another", verdicts=path, replay=True)
 
 

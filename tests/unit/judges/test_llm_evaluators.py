@@ -403,11 +403,13 @@ def test_several_systems_are_kept_apart_in_one_file(tmp_path: Path) -> None:
 def test_relevant_statements_are_the_reason_for_the_passage_that_has_them(servers: Any, tmp_path: Path) -> None:
     server = servers({"relevant_statements": ["Gold IS soft", "Rust is a metal oxide", "unknown"]})
     evaluator = ContextRelevanceEvaluator(model="tester", base_url=server.url, verdicts=tmp_path / "v.jsonl")
-    evaluator.run(questions=["q"], contexts=[["Silver.", "Yes, gold is  soft.", "Gold is soft.", "Rust: an oxide."]])
+    contexts = ["Silver.", "Yes, gold is  soft.", "Gold is soft.", "Rust: an oxide.", "Tin."]
+    assert evaluator.run(questions=["q"], contexts=[contexts])["individual_scores"] == [1.0]
     records = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text().splitlines()]
     labels = {each["item"]: (each["label"], each.get("why")) for each in records if each["record"] == "verdict"}
     assert labels == {
-        "p1": (1, "unknown"), "p2": (1, "Gold IS soft"), "p3": (1, "Gold IS soft"), "p4": (1, "Rust is a metal oxide"),
+        "p1": (2, "unknown"), "p2": (2, "Gold IS soft"), "p3": (2, "Gold IS soft"), "p4": (2, "Rust is a metal oxide"),
+        "p5": (0, None),
     }  # fmt: skip
 
 

@@ -420,7 +420,7 @@ def test_of_a_reply_with_a_wrong_label_the_others_count(tmp_path: Path) -> None:
     usage = judge.judge([RESULT], "faithfulness")
     assert (usage.calls, usage.failed) == (3, 1)
     again = json.loads(judge.messages[-1][-1]["content"])
-    assert again["error"] == "The label '5' of item 2 is not one of none, partial, full."
+    assert again["error"] == "The label '5' of item 2 is not one of contradicts, none, partial, full."
     scores = evaluate_verdicts(str(judge.path), "Faithfulness")
     bounds = scores.label_bounds["Faithfulness"]
     assert (scores.per_query["q1"]["Faithfulness"], bounds.low[0], bounds.high[0]) == (None, 0.5, 1.0)

@@ -13,18 +13,19 @@ from hypothesis import strategies as st
 from karat.errors import KaratError
 from karat.grounding.judges.prompts import NAMES, load_prompts, user_prompt
 from karat.grounding.judges.replies import decode_reply
+from karat.grounding.verdict_file.tasks import BUILT_IN
 
 # A changed text needs a new version, because replies that were given to the old one are kept under its name.
 DIGESTS = {
-    "support/1": "5716f686",
-    "claims/1": "26f93062",
+    "support/2": "c6e41493",
+    "claims/2": "b151b99a",
     "nuggets/2": "dbb479fd",
     "importance/1": "f8903965",
-    "relevance/1": "f82b1057",
-    "correctness/1": "96496a80",
+    "relevance/2": "72bbd38b",
+    "correctness/2": "12103bd2",
     "answer_relevance/1": "13d14c1d",
-    "abstention/1": "68bef89d",
-    "rubric/1": "f4c252b0",
+    "abstention/2": "2dbe52a7",
+    "rubric/2": "c88eeaea",
 }
 
 
@@ -54,7 +55,7 @@ def test_a_prompt_of_the_users_own_replaces_one_and_is_named_after_its_text(tmp_
 def test_a_copy_of_a_prompt_is_the_same_prompt(tmp_path: Path) -> None:
     text = load_prompts()["claims"].text
     (tmp_path / "claims.txt").write_bytes(b"\xef\xbb\xbfversion 1\r\n\r\n" + text.replace("\n", "\r\n").encode())
-    assert load_prompts(tmp_path)["claims"].id == "claims/1"
+    assert load_prompts(tmp_path)["claims"].id == "claims/2"
 
 
 @pytest.mark.parametrize(
@@ -91,3 +92,23 @@ def test_lone_surrogates_are_escaped_and_other_scripts_are_not() -> None:
     _, user = load_prompts()["support"].messages({"answer": "Löte 金 \ud800\x00"})
     assert user["content"] == '{"answer": "Löte 金 \\ud800\\u0000"}'
     user["content"].encode()
+
+
+def test_the_prompt_of_relevance_has_an_example_of_each_grade() -> None:
+    replies = re.findall(r"^\{\"why\".*\}$", load_prompts()["relevance"].text, re.MULTILINE)
+    assert [json.loads(reply)["label"] for reply in replies] == [3, 2, 1, 0]
+
+
+def test_the_prompt_of_support_has_an_example_of_each_label() -> None:
+    reply = re.findall(r"^\{\"labels\".*\}$", load_prompts()["support"].text, re.MULTILINE)[0]
+    assert {each["label"] for each in json.loads(reply)["labels"]} == BUILT_IN["support"].scale.keys()
+
+
+def test_the_prompt_of_claims_has_an_example_without_claims() -> None:
+    replies = re.findall(r"^\{\"claims\".*\}$", load_prompts()["claims"].text, re.MULTILINE)
+    assert [bool(json.loads(reply)["claims"]) for reply in replies] == [True, False]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prompt_says_that_texts_may_be_in_different_languages(name: str) -> None:
+    assert re.search(r"may\s+be\s+in\s+different\s+languages", load_prompts()[name].text)

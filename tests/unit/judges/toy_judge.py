@@ -48,6 +48,8 @@ def _support(text: str, evidence: str) -> str:
     text = re.sub(r"\[\d+\]", "", text).strip(" .").lower()
     if text.endswith("!"):
         return "nothing_to_judge"
+    if "never" in text:
+        return "contradicts"
     words = {*text.split()} - _COMMON
     found = words & {*re.findall(r"\w+", evidence.lower())}
     return "full" if text in evidence.lower() else "partial" if len(found) > 1 else "none"

@@ -13,6 +13,7 @@ from karat.documents.words import tokens
 from karat.grounding.judges.prompts import object_schema
 from karat.grounding.judges.requests import Record
 
+_NOT_RELEVANT, _ANSWERS = 0, 2  # on the scale of relevance; whether the answer is complete was not asked
 # The words and examples are those of Haystack (Apache-2.0), so that the labels can be compared with its own.
 _INSTRUCTIONS = (
     "Please extract only sentences from the provided context which are absolutely relevant and required to answer the"
@@ -50,8 +51,8 @@ class ContextRelevanceEvaluator(GroundingEvaluator):
     """Asks a language model which sentences of the contexts are needed to answer a question: `ContextRelevance`.
 
     `run` takes `questions` and `contexts` (a list of texts for each question). The score of a question is 1 if there
-    are any, and 0 if there are none. In labels, a context is relevant if it has such a sentence. The parameters are
-    those of `LLMEvaluator`.
+    are any, and 0 if there are none. In labels, a context with such a sentence has the grade 2 (it contains something
+    that answers the question), and others 0. The parameters are those of `LLMEvaluator`.
 
     >>> def model(messages):
     ...     return '{"relevant_statements": ["Gold is soft."]}'
@@ -80,7 +81,8 @@ class ContextRelevanceEvaluator(GroundingEvaluator):
                 reasons[at].append(statement)
         yield from self._context_records(question)
         for passage, why in zip(question.passages, reasons, strict=True):
-            yield question.verdict("relevance", passage, label=int(bool(why)), why=" ".join(why) or None)
+            grade = _ANSWERS if why else _NOT_RELEVANT
+            yield question.verdict("relevance", passage, label=grade, why=" ".join(why) or None)
 
     def _failed(self, question: Question) -> Iterator[Record]:
         yield from self._context_records(question)

@@ -1,5 +1,6 @@
 """Verdicts: labels about generated answers, the data that measures of groundedness are computed from."""
 
+from karat.data.verdicts.citations import Citations
 from karat.data.verdicts.labels import (
     AGAINST,
     SETS,
@@ -13,7 +14,7 @@ from karat.data.verdicts.labels import (
     harmonic_mean,
     known_share,
 )
-from karat.data.verdicts.verdicts import Citations, Verdicts
+from karat.data.verdicts.verdicts import Verdicts
 
 __all__ = [
     "AGAINST", "SETS", "Against", "Citations", "ItemSet", "Labels", "PassagePairs", "Relation", "Verdicts",

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from karat.data.judged import Bools, Floats, Ints, Judged, place_in_query, ranges
+from karat.data.verdicts.citations import Citations
 from karat.data.verdicts.labels import (
     AGAINST,
     SETS,
@@ -44,7 +45,7 @@ class Verdicts:
     The `cite_` arrays have a row per citation: the position of the sentence, and that of the passage, or -1 if the
     citation points to no passage. The `label_` arrays have a row per label: its task (a position in `tasks`), item,
     what it is against (a position in `AGAINST`), the passage for `passage` and `others` (which stands for the cited
-    passages without this one), and its value.
+    passages without this one), its value, and whether it says that what it is against contradicts the item: 1 or 0.
     """
 
     kind: ClassVar[Literal["verdicts"]] = "verdicts"
@@ -63,6 +64,7 @@ class Verdicts:
     label_against: Ints
     label_passage: Ints
     label_value: Floats
+    label_contradicts: Floats
     assumed: Mapping[Relation, float | Floats] = field(default_factory=dict)
     """what unknown labels of a relation are taken for: one value, or one per row"""
     _shared: dict[object, Any] = field(default_factory=dict, repr=False)
@@ -119,6 +121,31 @@ class Verdicts:
         is_unknown = np.isin(rows, of_context) & (known < 1) & ~self.has_none("passages")[pairs.query]
         best = np.where(is_unknown, np.nan, pairs.best().value)
         return self._labels(rows, self._assumed(relation, np.where(np.isnan(whole), best, whole), known))
+
+    def contradiction(self, items: ItemSet) -> Labels:
+        """Whether the context contradicts each item: 1 if it does, else 0.
+
+        Without a label against the context as a whole, it does if a single passage does and none supports the item,
+        not even in part. An unknown label of support that is assumed to be 0 is taken for a contradiction, the lowest
+        label of its scale.
+        """
+        relation, rows = Relation("support", items, "context"), self._rows(items)
+        values = self._item_values(relation, contradicts=True)
+        if np.isnan(values).any():
+            unassumed = replace(self, assumed={})
+            pairs = unassumed.pairs("support", items)
+            is_supported = highest_of(pairs.item, np.nan_to_num(pairs.value), len(rows), empty=0.0) > 0
+            by_single = self._values("support", "passage", rows[pairs.item], pairs.passage, contradicts=True)
+            by_any = np.where(is_supported, 0.0, pairs.with_values(by_single).best().value)
+            # A passage without a label may support what another one contradicts.
+            is_open = np.isnan(unassumed.support(items, "context").value)
+            by_any = np.where(is_open & (by_any == 1), np.nan, by_any)
+            of_context = np.isin(rows, self.label_item[self.label_against == AGAINST.index("context")])
+            is_unknown = of_context & ~is_supported & ~self.has_none("passages")[pairs.query]
+            values = np.where(np.isnan(values), np.where(is_unknown, np.nan, by_any), values)
+        if relation in self.assumed:
+            values = np.where(np.isnan(values), np.equal(self.assumed[relation], 0), values)
+        return self._labels(rows, values)
 
     def answer(self, task: str, of: Literal["answer", "gold"] = "answer") -> Floats:
         """The label of each query's answer, or of its gold answer."""
@@ -212,6 +239,7 @@ class Verdicts:
             label_against=self.label_against[labels],
             label_passage=np.where(passage < 0, -1, passage + shift[label_copy]),
             label_value=self.label_value[labels],
+            label_contradicts=self.label_contradicts[labels],
         )
 
     def without_items(self, items: Ints) -> Verdicts:
@@ -242,6 +270,7 @@ class Verdicts:
             label_against=np.where(is_rest, _CITED, against)[labels],
             label_passage=np.where(is_rest, -1, passage)[labels],
             label_value=self.label_value[labels],
+            label_contradicts=self.label_contradicts[labels],
             _shared={},
         )
 
@@ -262,19 +291,20 @@ class Verdicts:
     def _labels(self, rows: Ints, value: Floats) -> Labels:
         return Labels(len(self.queries), self.item_query[rows], value)
 
-    def _item_values(self, relation: Relation) -> Floats:
-        """The label of each item of a relation that is not about single passages."""
+    def _item_values(self, relation: Relation, *, contradicts: bool = False) -> Floats:
+        """The label of each item of a relation that is not about single passages, or whether it is a contradiction."""
         rows = self._rows(relation.items)
-        return self._values(relation.task, relation.against, rows, np.full(len(rows), -1))
+        return self._values(relation.task, relation.against, rows, np.full(len(rows), -1), contradicts=contradicts)
 
-    def _values(self, task: str, against: Against, item: Ints, passage: Ints) -> Floats:
-        """The labels of these items against these passages; NaN if there is none."""
+    def _values(self, task: str, against: Against, item: Ints, passage: Ints, *, contradicts: bool = False) -> Floats:
+        """The labels of these items against these passages, or whether they are contradictions; NaN without a label."""
         table = self._once("tables", self._label_tables).get((task, against))
         if table is None:
             return np.full(len(item), np.nan)
-        (keys, values), wanted = table, self._key(item, passage)
+        (keys, rows), wanted = table, self._key(item, passage)
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[at] == wanted, values[at], np.nan)
+        values = self.label_contradicts if contradicts else self.label_value
+        return np.where(keys[at] == wanted, values[rows[at]], np.nan)
 
     def _once(self, name: object, compute: Callable[[], Computed]) -> Computed:
         """What `compute` returns, computed once for all assumptions."""
@@ -283,8 +313,8 @@ class Verdicts:
         computed: Computed = self._shared[name]
         return computed
 
-    def _label_tables(self) -> dict[tuple[str, Against], tuple[Ints, Floats]]:
-        """The labels by task and by what they are against: sorted keys of item and passage, and the values."""
+    def _label_tables(self) -> dict[tuple[str, Against], tuple[Ints, Ints]]:
+        """The labels by task and by what they are against: sorted keys of item and passage, and the rows of these."""
         tables = {}
         kinds = self.label_task * len(AGAINST) + self.label_against
         for kind in np.flatnonzero(np.bincount(kinds)).tolist() if len(kinds) else []:
@@ -292,7 +322,7 @@ class Verdicts:
             keys = self._key(self.label_item[rows], self.label_passage[rows])
             order = np.argsort(keys, kind="stable")
             task, against = divmod(kind, len(AGAINST))
-            tables[self.tasks[task], AGAINST[against]] = keys[order], self.label_value[rows[order]]
+            tables[self.tasks[task], AGAINST[against]] = keys[order], rows[order]
         return tables
 
     def _key(self, item: Ints, passage: Ints) -> Ints:
@@ -303,48 +333,3 @@ class Verdicts:
         if relation not in self.assumed:
             return value
         return np.where(np.isnan(value), np.maximum(self.assumed[relation], floor), value)
-
-
-class Citations:
-    """The sentences of each answer and their citations, with what is known about their support.
-
-    `together` has a row per sentence: whether all passages that it cites support it together; 0 if it cites none.
-    `alone` and `others` have a row per citation: whether the passage supports the sentence by itself, and whether the
-    other cited passages do without it. A citation that points to no passage supports nothing. `valid` is 1 for a
-    citation that points to a passage. All are unknown if the passages are.
-    """
-
-    def __init__(self, verdicts: Verdicts) -> None:
-        n, sentences = len(verdicts.queries), verdicts._rows("sentences")
-        self.sentence = np.searchsorted(sentences, verdicts.cite_sentence)
-        """the row of each citation's sentence"""
-        query, valid = verdicts.item_query[verdicts.cite_sentence], verdicts.cite_passage >= 0
-        cited = np.bincount(self.sentence[valid], minlength=len(sentences))
-        listed = verdicts.are_listed("passages")[query]
-        self.valid = Labels(n, query, np.where(listed, valid, np.nan))
-
-        def labels(against: Against, item: Ints, passage: Ints) -> Floats:
-            values = verdicts._values("support", against, item, passage)
-            return verdicts._assumed(Relation("support", "sentences", against), values)
-
-        alone = labels("passage", verdicts.cite_sentence, verdicts.cite_passage)
-        alone = np.where(valid, alone, np.where(listed, 0.0, np.nan))
-        self.alone = Labels(n, query, alone)
-        others = labels("others", verdicts.cite_sentence, verdicts.cite_passage)
-        number_cited = cited[self.sentence]
-        # Of two passages, the others are the other one alone; of one, none is left.
-        others[number_cited < 2] = 0.0
-        pairs = np.flatnonzero(valid & (number_cited == 2)).reshape(-1, 2)
-        others[pairs] = alone[pairs[:, ::-1]]
-        self.others = Labels(n, query, np.where(valid, others, 0.0))
-        together = labels("cited", sentences, np.full(len(sentences), -1))
-        only = highest_of(self.sentence, alone, len(sentences), empty=0.0)
-        self.together = Labels(n, verdicts.item_query[sentences], np.where(cited < 2, only, together))
-        self.best = self.together.with_values(only)
-        """for each sentence, the highest support by a single passage that it cites"""
-
-    def per_citation(self, values: Floats) -> Floats:
-        """The mean of a value per citation, for each query: 0 without citations, and NaN without sentences."""
-        labels = self.alone.with_values(values)
-        uncited = (labels.count() == 0) & (self.together.count() > 0)
-        return np.where(uncited, 0.0, labels.mean())

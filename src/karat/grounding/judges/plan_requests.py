@@ -18,11 +18,11 @@ from karat.grounding.judges.steps import Steps, single_step, together
 from karat.grounding.responses.responses import Response
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item
-from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
+from karat.grounding.verdict_file.tasks import BUILT_IN, CONTRADICTS, NOTHING_TO_JUDGE, Task
 
 MOST_ITEMS = 10
 """that a model is asked about at once"""
-STRONGEST_FIRST = ("full", "partial", "none", NOTHING_TO_JUDGE)
+STRONGEST_FIRST = ("full", "partial", CONTRADICTS, "none", NOTHING_TO_JUDGE)
 """labels of support: of those that parts of a text give an item, the first of these counts"""
 _EXPECTED_WHY = "The passage says so in other words, but it does not say why."
 _SUPPORT = BUILT_IN["support"]
@@ -115,7 +115,8 @@ def _answer_request(subject: LabelSubject, response: Response, prompt: Prompt, o
     if task.name in _OF_THE_ANSWER_ALONE:
         return _request_for_one(subject, data, prompt, order.sample)
     passages = ComparedTexts.of_passages([each for each in response.passages if each.text is not None], order)
-    rubric = {"asks": task.question or f"Which label of {task.name} fits the answer?", "labels": dict(task.scale)}
+    asks = task.question or f"Which label of {task.name} fits the answer?"
+    rubric = {"asks": asks, "labels": task.described_scale}
     data = {"rubric": rubric, "question": response.question, **passages.data, **gold, **data}
     return _request_for_one(subject, data, prompt, order.sample, passages.with_ranks)
 

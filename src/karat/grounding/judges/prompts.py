@@ -48,7 +48,7 @@ def load_prompts(folder: str | os.PathLike[str] | None = None) -> dict[str, Prom
     """The prompts by name; files such as `support.txt` in a folder of the user's own replace those of karat.
 
     >>> load_prompts()["support"].id
-    'support/1'
+    'support/2'
     """
     prompts = {name: _built_in(name) for name in NAMES}
     if folder is None:

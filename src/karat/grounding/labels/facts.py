@@ -149,6 +149,8 @@ class LabelFacts:
     has_citations: bool = False
     has_documents: bool = False
     """whether there are documents of the collection, whose labels measures of answers do not read"""
+    has_contradictions: bool = False
+    """whether any label by the chosen authors is `contradicts`, of any system"""
     rubrics: frozenset[str] = frozenset()
     notes: LabelNotes = field(default_factory=LabelNotes)
 
@@ -166,6 +168,7 @@ class LabelFacts:
             dict(sorted(relations.items())) or {0: frozenset()},
             any(part.has_citations for part in parts),
             any(part.has_documents for part in parts),
+            any(part.has_contradictions for part in parts),
             frozenset(chain.from_iterable(part.rubrics for part in parts)),
             LabelNotes.merged(part.notes for part in parts),
         )

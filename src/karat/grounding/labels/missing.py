@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 
 from karat.data.verdicts import Against, Relation
@@ -14,13 +14,13 @@ from karat.measures.labels import relations_of
 from karat.registry import Measure
 from karat.registry.selection import Selection
 
-_OF_SENTENCES = "Faithfulness(unit=sentences)"
+_OF_SENTENCES = "(unit=sentences)"
 _MEASURES = (
-    "Faithfulness", _OF_SENTENCES, "ContextRelevance", "ContextPrecision", "ContextRecall",
-    "NuggetRecall(kind=vital)", "NuggetRecall", "NuggetCoverage", "CitationRecall", "CitationPrecision", "CitationF1",
-    "SupportPrecision", "SupportRecall", "ClaimPrecision", "ClaimRecall", "ClaimF1", "ContextUtilization",
-    "NoiseSensitivity", "Hallucination", "SelfKnowledge", "Correctness", "AnswerRelevance",
-    "Abstention",
+    "Faithfulness", "Faithfulness(unit=sentences)", "Contradiction", "Contradiction(unit=sentences)",
+    "ContextRelevance", "ContextPrecision", "ContextRecall", "NuggetRecall(kind=vital)", "NuggetRecall",
+    "NuggetCoverage", "CitationRecall", "CitationPrecision", "CitationF1", "SupportPrecision", "SupportRecall",
+    "ClaimPrecision", "ClaimRecall", "ClaimF1", "ContextUtilization", "NoiseSensitivity", "Hallucination",
+    "SelfKnowledge", "Correctness", "AnswerRelevance", "Abstention",
 )  # fmt: skip
 """computed for the recipe that asks for their labels"""
 _NOT_BY_DEFAULT = (
@@ -28,6 +28,10 @@ _NOT_BY_DEFAULT = (
 )  # fmt: skip
 _DEFAULT = tuple(name for name in _MEASURES if name not in _NOT_BY_DEFAULT)
 """computed if their labels are there"""
+_NO_CONTRADICTIONS = (
+    "no label is `contradicts`: labels that were given before there was such a label, or by FaithfulnessEvaluator, do"
+    " not tell it from `none`"
+)
 
 _CITATIONS: tuple[Against, ...] = ("cited", "others", "passage")
 _ITEMS = {
@@ -56,7 +60,7 @@ def measures_of(task: str) -> list[str]:
     >>> measures_of("context"), measures_of("tone")
     (['ContextRelevance', 'ContextPrecision'], ['Correctness(task=tone)'])
     """
-    names = [name for name in _MEASURES if name != _OF_SENTENCES]
+    names = [name for name in _MEASURES if not name.endswith(_OF_SENTENCES)]
     first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in names}
     return [name for name, relation in first.items() if recipe_of(relation) == task] or [rubric_measure(task)]
 
@@ -98,8 +102,12 @@ def _rubrics(facts: LabelFacts) -> list[str]:
 
 
 def _with_labels(facts: LabelFacts, names: Sequence[str]) -> list[str]:
-    labelled = [name for name in names if labelled_samples(parse(name, "verdicts"), facts)]
-    return [name for name in labelled if name != _OF_SENTENCES or "Faithfulness" not in labelled]
+    measures = {name: parse(name, "verdicts") for name in names}
+    if not facts.has_contradictions:  # people and models may have had no such label to choose
+        measures = {name: measure for name, measure in measures.items() if not _counts_contradictions(measure)}
+    labelled = [name for name, measure in measures.items() if labelled_samples(measure, facts)]
+    of_claims = {f"{name}{_OF_SENTENCES}" for name in labelled}
+    return [name for name in labelled if name not in of_claims]  # sentences are counted if there are no claims
 
 
 def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, place: str) -> None:
@@ -112,6 +120,16 @@ def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures
             suffice = f"The labels that are there suffice for {enumeration(variants, 'and')}."
             hint = f"{_why_unused(facts, failed)}{suffice if variants else _how_to_label(relation)}"
             raise KaratError(f"{what}, and there are none", place=place, hint=hint)
+
+
+def notes_on_labels(facts: LabelFacts, measures: Iterable[Measure]) -> tuple[str, ...]:
+    """What was odd about the labels that measures are computed from, as sentences."""
+    lacking = not facts.has_contradictions and any(map(_counts_contradictions, measures))
+    return (*facts.notes.sentences, *([_NO_CONTRADICTIONS] if lacking else []))
+
+
+def _counts_contradictions(measure: Measure) -> bool:
+    return measure.name == "Contradiction"
 
 
 def _variants(measure: Measure, facts: LabelFacts) -> Iterator[Measure]:

@@ -166,6 +166,8 @@ def select_labels(
     )
     relations = {number: labelled_relations(verdicts) for number, verdicts in samples.items()}
     has_citations = len(arrays.items.cite_sentence) > 0
+    by_authors = records.labels.by.where(authors.__contains__)
+    has_contradictions = bool((by_authors & records.labels.are_contradictions()).any())
     return SelectedLabels(
         system,
         tuple(samples.values()),
@@ -173,7 +175,7 @@ def select_labels(
         np.sort(np.r_[arrays.rows, arrays.failed_lists]),
         stale,
         authors,
-        LabelFacts(relations, has_citations, bool(records.documents), records.rubrics, notes),
+        LabelFacts(relations, has_citations, bool(records.documents), has_contradictions, records.rubrics, notes),
         records,
         tuple(evaluated.items.values()),
     )

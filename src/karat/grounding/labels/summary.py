@@ -182,7 +182,8 @@ def _compare_authors(records: VerdictRecords, rows: Sequence[int]) -> tuple[list
     counts: dict[tuple[str, str | None], list[int]] = {}
     disagreements = []
     for subject, by_author in votes.items():
-        chosen = {by: label for by, names in by_author.items() if (label := most_frequent(names)) is not None}
+        scale = records.tasks[subject.task].scale
+        chosen = {by: label for by, names in by_author.items() if (label := most_frequent(names, scale)) is not None}
         if len(chosen) < 2:
             continue
         agreed = len(set(chosen.values())) == 1

@@ -1,31 +1,28 @@
-"""The arrays of Verdicts, made from the records of one system: a row per item, per citation and per label."""
+"""The arrays of Verdicts, made from the records of one system: the items, and a row per label."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from karat.data.judged import Bools, Floats, Ints, distinct, place_in_query
+from karat.data.judged import Bools, Floats, Ints, distinct
 from karat.data.verdicts import AGAINST, SETS, Verdicts
 from karat.errors import KaratError, did_you_mean, shown
 from karat.grounding.labels.counting import counting_rows, samples_of
+from karat.grounding.labels.item_arrays import SET_AT, ItemArrays
 from karat.grounding.labels.votes import are_most, majority, votes_on_nothing
 from karat.grounding.responses.responses import Response, has_text
 from karat.grounding.verdict_file.categorical import joint_codes
 from karat.grounding.verdict_file.columns import LISTS, Against
 from karat.grounding.verdict_file.reading import VerdictRecords
 from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey
-from karat.grounding.verdict_file.tasks import NOTHING_TO_JUDGE
+from karat.grounding.verdict_file.tasks import CONTRADICTS, NOTHING_TO_JUDGE
 
-_SET_AT: dict[str, int] = {name: at for at, name in enumerate(SETS)}
 _AGAINST_AT: dict[str, int] = {name: at for at, name in enumerate(AGAINST)}
-_PASSAGES = _SET_AT["passages"]
-_WHOLE = ("answer", "gold")
-"""the items that every query has"""
+_PASSAGES = SET_AT["passages"]
 _EMPTIED = {
     "answer": ("claims", "sentences"), "gold": ("gold_claims",), "question": ("nuggets",), "context": ("passages",),
 }  # fmt: skip
@@ -34,96 +31,24 @@ _SEVERAL, _MISSING, _UNUSED = -1, -2, -3
 """what labels of support are against, besides positions in AGAINST"""
 
 
-class ItemArrays:
-    """The items of all queries, ordered by query, and what sentences cite; some items are left out.
-
-    Every query has an item `answer` and an item `gold`, also without a record.
-    """
-
-    def __init__(self, queries: Mapping[str, int], items: Mapping[ItemKey, Item], left_out: Set[ItemKey]) -> None:
-        listed = [((query, name), items.get((query, name))) for query in queries for name in _WHOLE]
-        others = (entry for entry in items.items() if entry[0][1] not in _WHOLE and entry[0][0] in queries)
-        listed += [entry for entry in others if entry[0] not in left_out]
-        query = np.array([queries[key[0]] for key, _ in listed], np.int64)
-        order = np.argsort(query, kind="stable")
-        listed = [listed[at] for at in order.tolist()]
-        self.query = query[order]
-        self._keys = [key for key, _ in listed]
-        self.item = [item for _, item in listed]
-        """None for an answer or a gold answer without a record"""
-        sets = (key[1] if key[1] in _WHOLE or item is None else item.set for key, item in listed)
-        self.set = np.array([_SET_AT[name] for name in sets], np.int64)
-        self.rank = self._ranks()
-        self.vital = np.array([item is not None and item.importance == "vital" for item in self.item], bool)
-        self._code_of: dict[str, int] = {}
-        codes = [self._code_of.setdefault(name, len(self._code_of)) for _, name in self._keys]
-        by_name = self.query * len(self._code_of) + np.array(codes, np.int64)
-        self._order = np.argsort(by_name)
-        self._ascending = by_name[self._order]
-        self.left_out_passages = {key for key in left_out if items[key].type == "passage"}
-        self._add_citations()
-
-    @cached_property
-    def position(self) -> Mapping[ItemKey, int]:
-        """The position of each item."""
-        return {key: at for at, key in enumerate(self._keys)}
-
-    def code(self, name: str) -> int:
-        """The code of a name, for `find`; -1 if no item has it."""
-        return self._code_of.get(name, -1)
-
-    def find(self, query: Ints, name: Ints) -> Ints:
-        """The position of each item, by the positions of queries and the codes of names; -1 if it is unknown."""
-        wanted = query * len(self._code_of) + name
-        at = np.minimum(np.searchsorted(self._ascending, wanted), len(self._ascending) - 1)
-        positions: Ints = np.where((name >= 0) & (self._ascending[at] == wanted), self._order[at], -1)
-        return positions
-
-    def passage(self, query: str, name: str) -> int:
-        """The position of a passage; -1 if the query has no such passage."""
-        at = self.position.get((query, name), -1)
-        return at if at >= 0 and self.set[at] == _PASSAGES else -1
-
-    def _ranks(self) -> Ints:
-        """The ranks of passages, without gaps: some may be left out, and the others move up."""
-        rank = np.array([item.rank or 0 if item else 0 for item in self.item], np.int64)
-        passages = np.flatnonzero(self.set == _PASSAGES)
-        order = passages[np.lexsort((rank[passages], self.query[passages]))]
-        is_same = (self.query[order][1:] == self.query[order][:-1]) & (rank[order][1:] == rank[order][:-1])
-        for at in np.flatnonzero(is_same)[:1].tolist():
-            (query, first), (_, second) = self._keys[order[at]], self._keys[order[at + 1]]
-            item = self.item[order[at + 1]]
-            what = f"the passages {shown(first)} and {shown(second)} of query {shown(query)} have the same rank"
-            raise KaratError(what, place=item.place if item else None, hint="Ranks are 1, 2, 3, ….")
-        rank[order] = place_in_query(self.query[order])
-        return rank
-
-    def _add_citations(self) -> None:
-        """The passages that sentences cite, without those that are left out; -1 for what is not one of the query."""
-        sentences: list[int] = []
-        passages: list[int] = []
-        self.cited: dict[int, frozenset[int]] = {}
-        for at, item in enumerate(self.item):
-            if item is not None and item.type == "sentence":
-                kept = (name for name in item.cites if (item.query, name) not in self.left_out_passages)
-                cited = [self.passage(item.query, name) for name in kept]
-                self.cited[at] = frozenset(cited) - {-1}
-                sentences += [at] * len(cited)
-                passages += cited
-        self.cite_sentence, self.cite_passage = np.array(sentences, np.int64), np.array(passages, np.int64)
-
-
 class LabelArrays(NamedTuple):
-    """What labels are about, a row per label: positions of the task, the item, what it is against, and the passage."""
+    """What labels are about, and what they say, a row per label.
+
+    These are positions of the task, the item, what it is against, and the passage; the number that the label stands
+    for, and whether it is a contradiction, which is 1 or 0. Both are NaN if the label failed, or is stale.
+    """
 
     task: Ints
     item: Ints
     against: Ints
     passage: Ints
+    value: Floats
+    contradicts: Floats
 
     def take(self, rows: Ints | Bools) -> LabelArrays:
         """Some of the labels."""
-        return LabelArrays(*(column[rows] for column in self))
+        about = self.task[rows], self.item[rows], self.against[rows], self.passage[rows]
+        return LabelArrays(*about, self.value[rows], self.contradicts[rows])
 
 
 class VerdictArrays:
@@ -148,7 +73,7 @@ class VerdictArrays:
         self.items = ItemArrays(queries, items, left_out)
         self.listed[self.items.set, self.items.query] = True
         for key in left_out:
-            self.listed[_SET_AT[items[key].set], queries[key[0]]] = True
+            self.listed[SET_AT[items[key].set], queries[key[0]]] = True
         rows = rows[labels.state.take(rows).where(lambda state: state != NOTHING_TO_JUDGE)]
         rows = rows[~labels.are_about(rows, left_out, self.items.left_out_passages)]
         # Nuggets or passages that could not be listed are unknown.
@@ -162,7 +87,7 @@ class VerdictArrays:
         known = ["passages"] if response.knows_passages else []
         if response.answer is not None:
             known += ["sentences"] if has_text(response.answer) else ["sentences", "claims"]
-        self.listed[[_SET_AT[name] for name in known], self.queries[response.query]] = True
+        self.listed[[SET_AT[name] for name in known], self.queries[response.query]] = True
         if response.gold_answers is not None:
             gold = self.items.position[response.query, "gold"]
             self.gold_refusals[gold] = float(not any(map(str.strip, response.gold_answers)))
@@ -182,7 +107,7 @@ class VerdictArrays:
         """
         left_out = {key for key, votes in self.nothing.items() if are_most(sum(votes.values()), len(votes))}
         for query, name in left_out:
-            self.listed[[_SET_AT[items] for items in _EMPTIED.get(name, ())], self.queries[query]] = True
+            self.listed[[SET_AT[items] for items in _EMPTIED.get(name, ())], self.queries[query]] = True
         return {key for key in left_out if key[1] not in IMPLIED}
 
     def samples(self, *, people: bool, numbers: Sequence[int] | None = None) -> dict[int, Verdicts]:
@@ -193,17 +118,17 @@ class VerdictArrays:
         labels, columns = self.records.labels, self._label_arrays()
         self.unused = int((columns.against < 0).sum())
         usable = (columns.against >= 0) & ~self._superseded(columns)
-        columns, values, rows = columns.take(usable), self._values()[usable], self.rows[usable]
+        columns, rows = columns.take(usable), self.rows[usable]
         sample, subject = samples_of(labels, rows), self._subject(columns)
         keys = joint_codes(subject, labels.by.codes[rows], sample)
         counting = counting_rows(keys, labels.have_failed(rows), self.stale[rows]) == np.arange(len(rows))
-        self.replaced = int((~counting & ~np.isnan(values)).sum())
+        self.replaced = int((~counting & ~np.isnan(columns.value)).sum())
         left_out = {} if people else self._left_out_of_samples(columns, sample)
         samples = {}
         for number in (distinct(sample).tolist() or [0]) if numbers is None else numbers:
             rows = np.flatnonzero(counting & (sample == number))
-            kept, chosen = majority(subject[rows], values[rows])
-            verdicts = self._verdicts(columns.take(rows[kept]), chosen)
+            kept, value, contradicts = majority(subject[rows], columns.value[rows], columns.contradicts[rows])
+            verdicts = self._verdicts(columns.take(rows[kept])._replace(value=value, contradicts=contradicts))
             samples[number] = verdicts.without_items(np.array(left_out[number])) if number in left_out else verdicts
         return samples
 
@@ -233,7 +158,7 @@ class VerdictArrays:
         for at in np.flatnonzero(against == _SEVERAL).tolist():
             cited = self.items.cited.get(int(item[at]), frozenset())
             against[at], passage[at] = _cited_together(cited, self._passages(rows[at]))
-        return LabelArrays(task, item, against, passage)
+        return LabelArrays(task, item, against, passage, *self._values())
 
     def _passages(self, row: int) -> frozenset[int]:
         """The positions of the passages that a label is against; an unknown one is an error."""
@@ -268,7 +193,7 @@ class VerdictArrays:
                 for number in samples:
                     left_out[number].append(self.items.position[name, item])
             for emptied in _EMPTIED.get(item, ()):
-                code = self.queries[name], _SET_AT[emptied]
+                code = self.queries[name], SET_AT[emptied]
                 without, every = samples - labelled[code], samples | labelled[code]
                 if without and labelled[code]:
                     items = np.flatnonzero((self.items.query == code[0]) & (self.items.set == code[1])).tolist()
@@ -290,32 +215,33 @@ class VerdictArrays:
         about = (columns.task * len(AGAINST) + columns.against) * items + columns.item
         return about * items + columns.passage + 1
 
-    def _values(self) -> Floats:
-        """The number that each label stands for; NaN if it failed, or is stale."""
+    def _values(self) -> tuple[Floats, Floats]:
+        """The number that each label stands for, and whether it is a contradiction."""
         labels, rows = self.records.labels, self.rows
         names = labels.label.categories
         codes = labels.task.codes[rows].astype(np.int64) * len(names) + labels.label.codes[rows]
-        numbers = np.full(len(labels.task.categories) * len(names), np.nan)
+        numbers, contradicts = np.full((2, len(labels.task.categories) * len(names)), np.nan)
         for code in np.flatnonzero(np.bincount(codes)).tolist():
+            task = self.records.tasks[labels.task.categories[code // len(names)]]
             if (name := names[code % len(names)]) is not None:
-                numbers[code] = self.records.tasks[labels.task.categories[code // len(names)]].value(name)
-        return np.where(self.stale[rows], np.nan, numbers[codes])
+                numbers[code], contradicts[code] = task.value(name), task.name == "support" and name == CONTRADICTS
+        stale = self.stale[rows]
+        return np.where(stale, np.nan, numbers[codes]), np.where(stale, np.nan, contradicts[codes])
 
-    def _with_gold_refusals(self, columns: LabelArrays, values: Floats) -> tuple[LabelArrays, Floats]:
+    def _with_gold_refusals(self, columns: LabelArrays) -> LabelArrays:
         """Labels, with those that gold answers imply: without an answer, the question should be refused."""
         if not self.gold_refusals:
-            return columns, values
+            return columns
         task, against = self.tasks.index("abstention"), _AGAINST_AT["nothing"]
         of_task = columns.task == task
-        labelled = {*columns.item[of_task & ~np.isnan(values)].tolist()}
+        labelled = {*columns.item[of_task & ~np.isnan(columns.value)].tolist()}
         added = {item: value for item, value in self.gold_refusals.items() if item not in labelled}
-        kept = ~(of_task & np.isin(columns.item, list(added)))
-        more = np.array([(task, item, against, -1) for item in added], np.int64).reshape(-1, 4)
-        joined = (np.r_[old, new] for old, new in zip(columns.take(kept), more.T, strict=True))
-        return LabelArrays(*joined), np.r_[values[kept], list(added.values())]
+        kept = columns.take(~(of_task & np.isin(columns.item, list(added))))
+        more = np.array([(task, item, against, -1, value, 0) for item, value in added.items()]).reshape(-1, 6)
+        return LabelArrays(*(np.r_[old, new.astype(old.dtype)] for old, new in zip(kept, more.T, strict=True)))
 
-    def _verdicts(self, columns: LabelArrays, values: Floats) -> Verdicts:
-        columns, values = self._with_gold_refusals(columns, values)
+    def _verdicts(self, columns: LabelArrays) -> Verdicts:
+        columns = self._with_gold_refusals(columns)
         return Verdicts(
             queries=tuple(self.queries),
             item_query=self.items.query,
@@ -330,7 +256,8 @@ class VerdictArrays:
             label_item=columns.item,
             label_against=columns.against,
             label_passage=columns.passage,
-            label_value=values,
+            label_value=columns.value,
+            label_contradicts=columns.contradicts,
         )
 
 

@@ -34,21 +34,47 @@ Judge = tuple[str, int]
 """an author, and the sample if it is a model"""
 
 
-def most_frequent(labels: Iterable[str]) -> str | None:
-    """The label that was given most often; None if two are equally frequent.
+# Labels may have the same number, as `none` and `contradicts` do: who says one of them and who says the other agree on
+# what measures of support count. So the most frequent number counts, and then the most frequent label that has it. In
+# weighted kappa, labels with the same number are equal, and in kappa they are not.
 
-    >>> most_frequent(["full", "none", "full"]), most_frequent(["full", "none"])
+
+def most_frequent(labels: Iterable[str], scale: Mapping[str, float]) -> str | None:
+    """The label that was given most often, of those with the most frequent number; None if two are equally frequent.
+
+    >>> scale = {"contradicts": 0, "none": 0, "full": 1}
+    >>> most_frequent(["full", "none", "full"], scale), most_frequent(["full", "none"], scale)
     ('full', None)
+    >>> most_frequent(["full", "full", "none", "none", "contradicts"], scale)
+    'none'
     """
-    modes = multimode(labels)
+    labels = list(labels)
+    numbers = multimode(scale[label] for label in labels)
+    modes = multimode(label for label in labels if scale[label] == numbers[0]) if len(numbers) == 1 else []
     return modes[0] if len(modes) == 1 else None
 
 
-def majority(subject: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """One label for each subject: the most frequent one, and NaN if two are equally frequent; NaN does not count.
+def majority(subject: Ints, values: Floats, contradicts: Floats) -> tuple[Ints, Floats, Floats]:
+    """One label for each subject: the most frequent number, and whether the most frequent label is a contradiction.
 
-    The first array has the position of a label of each subject.
+    A number is NaN if two are equally frequent, and so is a contradiction if it and another label of the same number
+    are; but if nobody sees a contradiction, there is none. NaN does not count. The first array has the position of a
+    label of each subject.
     """
+    kept, chosen = _most_frequent_values(subject, values)
+    place = np.searchsorted(subject[kept], subject)
+    contradicted = np.full(len(kept), np.nan)
+    contradicted[place[contradicts == 0]] = 0.0
+    if (contradicts == 1).any():
+        contradicted[place[contradicts == 1]] = np.nan
+        rows = np.flatnonzero(values == chosen[place])
+        first, most = _most_frequent_values(subject[rows], contradicts[rows])
+        contradicted[place[rows[first]]] = most
+    return kept, chosen, contradicted
+
+
+def _most_frequent_values(subject: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """The position of a label of each subject, in ascending order of these, and the value that most labels have."""
     order = np.argsort(subject, kind="stable")
     if (np.diff(subject[order]) > 0).all():
         return order, values[order]  # one label for each subject
@@ -141,9 +167,12 @@ def chosen_labels(
         elif labels.state[row] == "failed":
             failed.add(subject)
     chosen: dict[SubjectKey, str] = {}
+    in_order = {name: task.labels for name, task in records.tasks.items()}
     for subject, names in votes.items():
-        scale = records.tasks[subject.task].scale
-        label = most_frequent(names) if people else median_low((scale[name], name) for name in names)[1]
+        if people:
+            label = most_frequent(names, records.tasks[subject.task].scale)
+        else:
+            label = in_order[subject.task][median_low(map(in_order[subject.task].index, names))]
         if label is not None:
             chosen[subject] = label
     stale -= votes.keys()

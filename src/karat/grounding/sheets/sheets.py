@@ -192,7 +192,7 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
         record |= {"item": _item_record(item), "against": against, "asked": True}
         record["against_digest"] = row.label.against_digest(response)
     if task.name not in BUILT_IN:
-        record["rubric"] = {"question": task.question, "scale": dict(task.scale)}
+        record["rubric"] = {"question": task.question, "scale": task.described_scale}
     if is_first:
         record |= {} if response.answer is None else {"answer": text_digest(response.answer)}
         record["passages"] = [
@@ -226,9 +226,8 @@ def _question(task: Task, item: Item, against: Against, response: Response) -> s
         passages = "these passages together" if are_many else "this passage"
         compared = {"answer": "this answer", "gold": "the gold answer"}.get(str(against), passages)
         verb = "Do" if are_many else "Does"
-        return f"{verb} {compared} support the {noun}: in full, in part (partial), or not at all (none)?"
-    if task.name == "relevance":
-        return "How relevant is this passage to the question, from 0 (not at all) to 3 (it answers it)?"
+        how = "in full, in part (partial) or not at all (none), or contradict it (contradicts)"
+        return f"{verb} {compared} support the {noun} {how}?"
     if task.name == "correctness":
         gold = ", compared with the gold answers" if response.gold_answers else ""
         return f"Is this answer correct{gold}: correct, partial or incorrect?"
@@ -236,7 +235,9 @@ def _question(task: Task, item: Item, against: Against, response: Response) -> s
         return "Does this answer address the question, whether right or wrong: fully, partly, or not at all (no)?"
     if task.name == "abstention":
         return "Is this an answer (answered), or does it refuse to answer (refused)?"
-    return _visible(task.question) or f"Which label of {task.name} fits this answer?"
+    question = task.question or f"Which label of {task.name} fits this answer?"
+    means = "; ".join(f"{label}: {task.means[label]}" for label in task.labels if label in task.means)
+    return _visible(f"{question} {means}".strip())
 
 
 def _compared_text(response: Response, against: Against, task: Task) -> str:

@@ -17,7 +17,7 @@ from karat.errors import KaratError, Place, did_you_mean, shown
 from karat.errors.arguments import as_count
 from karat.grounding.verdict_file.categorical import Categorical, CategoricalBuilder, PlaceOf
 from karat.grounding.verdict_file.records import LARGEST, ItemKey
-from karat.grounding.verdict_file.tasks import Task, UnknownTaskError
+from karat.grounding.verdict_file.tasks import CONTRADICTS, Task, UnknownTaskError
 
 _IDS = ("query", "item", "system", "by")
 _TEXTS = ("digest", "against_digest", "call")
@@ -64,6 +64,11 @@ class LabelColumns:
             is_about = (query, self.item[rows[at]]) in items
             are_about[at] = is_about or any((query, name) in against for name in names)
         return are_about
+
+    def are_contradictions(self) -> Bools:
+        """For each label, whether it says that a text contradicts an item."""
+        is_support = self.task.where(lambda task: task == "support")
+        return is_support & self.label.where(lambda label: label == CONTRADICTS)
 
     def have_failed(self, rows: Ints) -> Bools:
         """For each of these rows, whether it could not be labelled."""

@@ -11,7 +11,7 @@ from karat.data.judged import Credit as _Credit
 from karat.registry import Effect, Help, Measure
 
 K = Annotated[int, Help("cut-off: only the first k ranks count", low=1, high=2**31 - 1)]
-Rel = Annotated[float, Help("the lowest grade that counts as relevant")]
+Rel = Annotated[float, Help("the lowest grade that counts as relevant", is_threshold=True)]
 Persistence = Annotated[
     float, Help("the probability that the reader goes on to the next rank", low=0, high=1, exclusive=True)
 ]

@@ -18,6 +18,8 @@ Unit = Annotated[Literal["claims", "sentences"], Help("what is counted: the clai
 _ES = "Es et al. (2024), RAGAs: Automated Evaluation of Retrieval Augmented Generation, EACL"
 _HAYSTACK = "Haystack, ContextRelevanceEvaluator"
 RELEVANCE = Relation("relevance", "passages", "question")
+_ANSWERS = 2
+"""the lowest grade of a passage that contains something that answers the question; 1 is only on the topic"""
 
 
 def _support_of_units(measure: Measure) -> dict[LabelRelation, int]:
@@ -45,19 +47,42 @@ def Faithfulness(verdicts: Verdicts, *, partial: Partial = 0, unit: Unit = "clai
 
 
 @register(
-    formula="ContextRelevance = 1 if any passage is relevant to the question, else 0",
+    formula="Contradiction = claims c of the answer that the passages contradict / n, the number of its claims",
+    reference="Hu et al. (2024), RefChecker: Reference-based Fine-grained Hallucination Checker and Benchmark",
+    takes="verdicts",
+    higher_is_better=False,
+    aliases=("contradiction",),
+    labels=lambda measure: dict.fromkeys(_support_of_units(measure), -1),
+)
+def Contradiction(verdicts: Verdicts, *, unit: Unit = "claims") -> Floats:
+    """Contradiction: the share of the answer's claims that the passages contradict.
+
+    What the passages neither support nor contradict is not counted here: Faithfulness + Contradiction is at most 1. Of
+    labels against single passages, one `contradicts` is enough, unless another passage supports the claim in full or in
+    part. Lower is better; null for an answer without claims.
+
+    >>> row = {"query": "q", "type": "claim", "task": "support", "against": "context"}
+    >>> labels = [{**row, "item": "c1", "label": "contradicts"}, {**row, "item": "c2", "label": "none"}]
+    >>> evaluate_verdicts(labels, ["Contradiction", "Faithfulness"]).means
+    {'Contradiction': 0.5, 'Faithfulness': 0.0}
+    """
+    return verdicts.contradiction(unit).mean()
+
+
+@register(
+    formula="ContextRelevance = 1 if any passage has a grade of at least `rel`, else 0",
     reference=_HAYSTACK,
     takes="verdicts",
     aliases=("context_relevance",),
     labels=lambda _: {RELEVANCE: 1},
 )
-def ContextRelevance(verdicts: Verdicts, *, rel: Rel = 1) -> Floats:
-    """Context relevance: whether any passage contains anything relevant to the question.
+def ContextRelevance(verdicts: Verdicts, *, rel: Rel = _ANSWERS) -> Floats:
+    """Context relevance: whether any passage contains anything that answers the question.
 
-    Null without passages.
+    That is a grade of 2 or 3; with `rel=1`, a passage that is only on the topic is enough. Null without passages.
 
     >>> row = {"query": "q", "type": "passage", "task": "relevance", "against": "question"}
-    >>> labels = [{**row, "item": "p1", "rank": 1, "label": 0}, {**row, "item": "p2", "rank": 2, "label": 1}]
+    >>> labels = [{**row, "item": "p1", "rank": 1, "label": 0}, {**row, "item": "p2", "rank": 2, "label": 2}]
     >>> evaluate_verdicts(labels, "ContextRelevance")["ContextRelevance"]
     1.0
     """
@@ -65,19 +90,21 @@ def ContextRelevance(verdicts: Verdicts, *, rel: Rel = 1) -> Floats:
 
 
 @register(
-    formula="ContextPrecision = AP(norm=found) of the passages by rank",
+    formula="ContextPrecision = AP(norm=found) of the passages by rank; those with a grade of at least `rel` are"
+    " relevant",
     reference=_ES,
     takes="verdicts",
     aliases=("context_precision",),
     labels=lambda _: {RELEVANCE: 0},
 )
-def ContextPrecision(verdicts: Verdicts, *, rel: Rel = 1) -> Floats:
+def ContextPrecision(verdicts: Verdicts, *, rel: Rel = _ANSWERS) -> Floats:
     """Context precision: how high the relevant passages are ranked among those given to the system.
 
-    0 if no passage is relevant, null without passages.
+    A passage is relevant if it contains something that answers the question, which is a grade of 2 or 3; with `rel=1`,
+    also if it is only on the topic. 0 if no passage is relevant, null without passages.
 
     >>> row = {"query": "q", "type": "passage", "task": "relevance", "against": "question"}
-    >>> labels = [{**row, "item": "p1", "rank": 1, "label": 0}, {**row, "item": "p2", "rank": 2, "label": 1}]
+    >>> labels = [{**row, "item": "p1", "rank": 1, "label": 0}, {**row, "item": "p2", "rank": 2, "label": 2}]
     >>> evaluate_verdicts(labels, "ContextPrecision")["ContextPrecision"]
     0.5
     """

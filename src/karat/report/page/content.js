@@ -55,8 +55,9 @@ function hasFailed(system, query) {
 
 const unjudgedOf = (system, query) => content.queries.unjudged?.[system]?.[query] ?? null;
 
-// Claims and sentences that nothing supports, and labels that failed.
+// Claims and sentences that nothing supports, or that passages contradict, and labels that failed.
 const unsupportedOf = (system, query) => content.verdicts?.unsupported[system]?.[query] ?? null;
+const contradictedOf = (system, query) => content.verdicts?.contradicted[system]?.[query] ?? null;
 const failedLabelsOf = (system, query) => content.verdicts?.failed[system]?.[query] ?? null;
 
 // The judged documents of a query, relevant ones first. A negative grade: in the pool, but not judged.

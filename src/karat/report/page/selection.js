@@ -20,6 +20,11 @@ const FILTERS = {
     keeps: (query) => chosenSystems().some((system) => unsupportedOf(system, query) > 0),
     there: () => Boolean(content.verdicts),
   },
+  contradicted: {
+    label: () => "with something contradicted",
+    keeps: (query) => chosenSystems().some((system) => contradictedOf(system, query) > 0),
+    there: () => hasAny(contradictedOf),
+  },
   failures: {
     label: () => "with failed labels",
     keeps: (query) => chosenSystems().some((system) => failedLabelsOf(system, query) > 0),
@@ -56,6 +61,11 @@ const SORTS = {
     label: () => "Unsupported",
     value: (query) => unsupportedOf(shownSystem(), query),
     there: () => hasAny(unsupportedOf),
+  },
+  contradicted: {
+    label: () => "Contradicted",
+    value: (query) => contradictedOf(shownSystem(), query),
+    there: () => hasAny(contradictedOf),
   },
   failures: {
     label: () => "Failed labels",

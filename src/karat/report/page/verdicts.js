@@ -1,9 +1,10 @@
 // The labels of a query's answers: sentences with their citations, claims, nuggets and passages, and the reasons.
 
-const MARKS = { full: "✓", partial: "◐", none: "✗", differs: "≈", failed: "⚠" };
-const SUPPORTED = { full: "supported", partial: "partly supported", none: "not supported" };
-const IN_ANSWER = { full: "in the answer", partial: "partly in the answer", none: "not in the answer" };
-const IN_GOLD = { full: "says the same", partial: "says it in part", none: "does not say it" };
+const MARKS = { full: "✓", partial: "◐", none: "✗", contradicts: "≠", differs: "≈", failed: "⚠" };
+const SUPPORTED = { full: "supported", partial: "partly supported", none: "not supported", contradicts: "contradicted" };
+const IN_ANSWER = { full: "in the answer", partial: "partly in the answer", none: "not in the answer", contradicts: "the answer says otherwise" };
+const IN_GOLD = { full: "says the same", partial: "says it in part", none: "does not say it", contradicts: "says otherwise" };
+const GRADES = { 0: "other", 1: "other", 2: "partial", 3: "full" };
 
 function verdictsSection(query) {
   const { verdicts } = content;
@@ -21,7 +22,7 @@ function verdictsSection(query) {
 
 function labelLegend() {
   const entry = (label, text) => element("span", {}, labelBadge(label, {}, text));
-  const words = [["full", "full"], ["partial", "partial"], ["none", "none"], [null, "unknown: no label, or no clear one"], ["failed", "failed: no label, though one was asked for"]];
+  const words = [["full", "full"], ["partial", "partial"], ["none", "none"], ["contradicts", "contradicts"], [null, "unknown: no label, or no clear one"], ["failed", "failed: no label, though one was asked for"]];
   return element("p.legend", {}, "Support: ", ...words.map(([label, text]) => entry(label, text)), element("span", {}, "Click on the number of a passage to see it."));
 }
 
@@ -108,7 +109,7 @@ class LabelledAnswer {
   }
 
   // The label of an item, or why there is none: it failed, or samples differ, and how many say what.
-  badge(item, key, words = {}) {
+  badge(item, key, words = {}, title = this.byline(item, key)) {
     const label = item.labels?.[key] ?? null;
     const only = key === "cited" && item.cites?.length === 1 ? `passage ${item.cites[0]}` : key;
     const votes = item.votes?.[only] ?? [];
@@ -116,7 +117,7 @@ class LabelledAnswer {
     if (label === "differs" && given.length) return labelBadge("differs", {}, tally(given, words), this.byline(item, only));
     const isPart = (other) => other === key || (["context", "cited"].includes(key) && /^(passage|others) /.test(other));
     const hasFailed = Object.entries(item.votes ?? {}).some(([other, given]) => isPart(other) && given.some((vote) => vote[1] === null));
-    return label === null && hasFailed ? labelBadge("failed", {}, "failed", this.byline(item, key)) : labelBadge(label, words, null, this.byline(item, key));
+    return label === null && hasFailed ? labelBadge("failed", {}, "failed", title) : labelBadge(label, words, null, title);
   }
 
   // The labels of other tasks than support: "correctness ✓ correct".
@@ -125,7 +126,7 @@ class LabelledAnswer {
     return tasks.filter((task) => item.labels?.[task] !== undefined || (this.has(`${of} ${task}`) && !item.dropped && of !== "gold")).filter((task) => of !== "gold" || item.labels[task] !== "answered").map((task) => {
       const label = item.labels?.[task] ?? null;
       const shape = SHAPES[task]?.[label];
-      const badge = shape ? labelBadge(shape, {}, printable(label), this.byline(item, task)) : this.badge(item, task);
+      const badge = shape ? labelBadge(shape, {}, printable(label), this.meaning(item, task)) : this.badge(item, task, {}, this.meaning(item, task));
       return element("span.task", {}, element("span.quiet", {}, `${printable(task)} `), badge);
     });
   }
@@ -170,7 +171,7 @@ class LabelledAnswer {
     const found = documentOf(item.doc);
     const grade = item.labels?.relevance;
     const highest = content.verdicts.scales.relevance.at(-1);
-    const badge = this.has("passages relevance") && !item.dropped && (grade === undefined || grade === null || grade === "differs" ? this.badge(item, "relevance") : element("span", { class: `label ${grade === "0" ? "other" : "full"}`, title: this.byline(item, "relevance") }, `relevance ${grade} of ${highest}`));
+    const badge = this.has("passages relevance") && !item.dropped && (grade === undefined || grade === null || grade === "differs" ? this.badge(item, "relevance") : element("span", { class: `label ${GRADES[grade]}`, title: this.meaning(item, "relevance") }, `relevance ${grade} of ${highest}`));
     const citing = this.citing.get(at);
     const notes = [citing && [`cited by ${citing.length === 1 ? "sentence" : "sentences"} ${citing.join(", ")}`], ...this.tasks(item, "passages").map((task) => [task])];
     return element(
@@ -195,22 +196,26 @@ class LabelledAnswer {
     return element("span.label.other", {}, "nothing to judge");
   }
 
-  // The passages that support an item, and those that might: none if it is known that all together do not.
+  // The passages that support an item, and those that might: none if it is known that all together do not. Then those
+  // that contradict it.
   supporting(item, words, of) {
     if (!this.has(`${of} passage`) || item.dropped || !this.passages.length) return null;
     const labels = this.passages.map((_, place) => item.passages?.[place] ?? null);
     if (labels.every((label) => label === null)) return [`${words}: `, labelBadge(null, {}, item.labels?.context ? "not labelled one by one" : "unknown")];
-    const isSettled = labels.includes("full") || item.labels?.context === "none";
-    const shown = labels.map((label, place) => [label, place]).filter(([label]) => label !== "none" && !(label === null && isSettled));
-    if (!shown.length) return [words === "in passages" ? "in no passage" : "supported by no passage"];
-    return [`${words} `, ...shown.map(([label, place]) => this.link(place, label))];
+    const isSettled = labels.includes("full") || ["none", "contradicts"].includes(item.labels?.context);
+    const placed = labels.map((label, place) => [label, place]);
+    const shown = placed.filter(([label]) => label !== "none" && label !== "contradicts" && !(label === null && isSettled));
+    const links = (some) => some.map(([label, place]) => this.link(place, label));
+    const supporting = shown.length ? [`${words} `, ...links(shown)] : [words === "in passages" ? "in no passage" : "supported by no passage"];
+    const contradicting = placed.filter(([label]) => label === "contradicts");
+    return contradicting.length ? [...supporting, ", contradicted by ", ...links(contradicting)] : supporting;
   }
 
   // A link to a passage, with how far it supports the item.
   link(place, label, more = "") {
     const passage = this.passages[place];
     const id = passage ? printable(documentOf(passage.doc).id ?? "") : "";
-    const says = label === null ? "unknown whether it supports this" : `${{ full: "supports this in full", partial: "supports this in part", none: "does not support this", differs: "samples differ on whether it supports this" }[label]}`;
+    const says = label === null ? "unknown whether it supports this" : `${{ full: "supports this in full", partial: "supports this in part", none: "does not support this", contradicts: "contradicts this", differs: "samples differ on whether it supports this" }[label]}`;
     const words = `Passage ${place + 1}${id && `, ${id}`}: ${says}${more}`;
     const kind = label ?? "unknown";
     return element("button.cite", { type: "button", class: `cite ${kind}`, title: words, "aria-label": words, disabled: !passage, onclick: () => this.show(place) }, String(place + 1), element("span", { "aria-hidden": "true" }, ` ${MARKS[kind] ?? "?"}`));
@@ -237,6 +242,12 @@ class LabelledAnswer {
     if (text) text.open = true;
     target.scrollIntoView({ block: "nearest" });
     target.focus({ preventScroll: true });
+  }
+
+  // What the label of a task means, if that is known, and who gave it.
+  meaning(item, task) {
+    const means = content.verdicts.means[task]?.[item.labels?.[task]];
+    return means ? `${printable(means)}; ${this.byline(item, task)}` : this.byline(item, task);
   }
 
   byline(item, key) {
