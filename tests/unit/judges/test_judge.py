@@ -305,6 +305,7 @@ def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None
         ({"task": []}, "neither a task nor a rubric"),
         ({"task": 7}, "task must be text"),
         ({"task": ["context", None]}, "task must be text"),
+        ({"task": "context,support"}, "task='context,support' is not the name of one task. Give each task by itself"),
         ({"task": ["context", "suport"]}, "task='suport' is not one of .*Did you mean support"),
         ({"task": ["context", "support", "context"]}, "task='context' is given twice. Leave one of them out"),
         (

@@ -73,7 +73,7 @@ class JudgeOptions:
 
     task: Annotated[
         str | Sequence[str] | None,
-        _Help("TASK", f"What is judged, may be repeated: {', '.join(TASKS)} (of unjudged documents)."),
+        _Help("TASK", f"What is judged: {', '.join(TASKS)} (of unjudged documents). Repeatable."),
     ] = None
     rubric: Annotated[Any, _Help("FILE", f"A rubric of your own, alone or beside tasks, as JSON: {_RUBRIC}.")] = None
     model: Annotated[Any, _Help("NAME", "The model that judges.")] = None
@@ -151,6 +151,8 @@ class JudgeOptions:
         tasks: list[str] = []
         for name in given if self.task is not None else ():
             check_text("task", name)
+            what: Message = [Parameter("task", name), " is not the name of one task"]
+            require("," not in str(name), what, "Give each task by itself, not as one text.")
             if check_choice("task", name, TASKS) in tasks:
                 raise KaratError([Parameter("task", name), " is given twice"], hint="Leave one of them out.")
             tasks.append(str(name))
