@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import re
 import subprocess
 import sys
 import threading
@@ -66,6 +67,52 @@ def test_the_content_is_the_same_in_every_way_of_reading(name: str, write: Write
     with file.seekable() as stream:
         assert stream.seek(-10, 2) == len(LINES) - 10
         assert stream.read() == LINES[-10:]
+
+
+def empty_parts(name: str, size: int) -> bytes:
+    """So many bytes of parts with nothing in them."""
+    part = SKIPPABLE[:4] + b"\0\0\0\0" if name in ("zstd", "lz4") else COMPRESS[name](b"")
+    return part * (size // len(part))
+
+
+@each
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_file_of_nothing_but_empty_parts_is_an_error_before_it_takes_long(
+    name: str, is_first: bool, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compression, "_READ", 16 << 10)
+    monkeypatch.setattr(compression, "_OVERHEAD_CHECKED_FROM", 128 << 10)
+    parts, run = empty_parts(name, 200 << 10), COMPRESS[name](b"q Q0 a 1 1 t\n")
+    if is_first and name == "lz4":
+        return  # such a file looks like zstd data
+    error = error_in(write(parts + run if is_first else run + parts))
+    assert re.fullmatch(rf"1\d\d\.\d kB of {name} data contain less than a quarter of that: .*", error.what)
+    assert error.hint == "The file is damaged, or made to waste time. If it is neither, decompress it first."
+
+
+@each
+def test_files_of_many_parts_that_contain_something_are_read(
+    name: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compression, "_READ", 4 << 10)
+    monkeypatch.setattr(compression, "_OVERHEAD_CHECKED_FROM", 8 << 10)
+    compress = COMPRESS[name]
+    hourly = [f"q{at} Q0 d{at * 7919} 1 {at} a-run\n".encode() * (1 + at % 7 * 10) for at in range(600)]
+    with_empty = b"".join(compress(lines) + compress(b"") for lines in hourly)  # as by bgzip, which ends with one
+    assert InputFile(write(with_empty)).read_all() == b"".join(hourly)
+    random = Random(1).randbytes(64 << 10).replace(b"\0", b"x")  # which no compression makes smaller
+    assert InputFile(write(b"".join(compress(random) for _ in range(3)))).read_all() == random * 3
+
+
+@pytest.mark.parametrize("name", ["gzip", "bzip2", "xz"])
+def test_padding_between_parts_may_be_long_and_cross_the_blocks_that_are_read(
+    name: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compression, "_READ", 1 << 10)
+    part = COMPRESS[name](LINES[:2000])
+    data = b"".join(part + bytes(length) for length in (0, 1, 5, 1023, 1024, 1025, 70_000))
+    assert InputFile(write(data)).read_all() == LINES[:2000] * 7
+    assert "damaged or cut short" in error_in(write(data + b"x")).what
 
 
 @each
