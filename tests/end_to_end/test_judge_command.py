@@ -41,10 +41,10 @@ def test_a_judge_adds_labels_that_the_results_are_evaluated_with(folder: Path) -
     assert out.splitlines() == [*table, "verdicts.jsonl: 4 calls, 0 failed, 400 tokens in, 40 out, cost 0.48"]
     assert good(folder, "evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl").splitlines() == table
     replayed = good(folder, *JUDGE, "--replay").splitlines()
-    assert replayed == [*table, "verdicts.jsonl: 0 calls (2 more were in the file), 0 failed, 0 tokens in, 0 out"]
+    assert replayed == [*table, "verdicts.jsonl: 0 calls (4 more were in the file), 0 failed, 0 tokens in, 0 out"]
     estimated = good(folder, *JUDGE, "--estimate").splitlines()
     assert estimated[0].split("  ")[0] == "new calls"
-    assert estimated[2].split() == ["0", "2", "0", "0"]
+    assert estimated[2].split() == ["0", "4", "0", "0"]
 
 
 def test_lines_that_somebody_corrected_stay_and_count_in_the_next_run_and_in_a_replay(folder: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import karat
+from karat.grounding.verdict_file.reading import read_verdict_records
+from karat.grounding.verdict_file.records import count_calls
 from tests.judges.commands import KEY, MODEL, PATIENCE, judge_words, results_file, run, toy_rule
 from tests.llm_server import LLMServer, Sent, error, reply
 
@@ -49,6 +52,38 @@ def test_a_thousand_questions_of_which_five_percent_of_the_calls_fail(
     assert again.scores("Faithfulness").bounds("Faithfulness").mean == pytest.approx((0.667, 0.667))
 
 
+@pytest.mark.parametrize("task", ["faithfulness", "claims", "nuggets", "coverage", "citations", "context"])
+def test_the_next_run_finds_in_the_file_as_many_calls_as_were_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    """Also if systems share calls, replies are not understood at first or at all, and claims were extracted before."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    results, path = results_file(tmp_path, 6), tmp_path / "verdicts.jsonl"
+    other = tmp_path / "other.jsonl"
+    other.write_text(results.read_text("utf-8").replace("Iron", "Tin"), "utf-8")
+
+    def rule(sent: Sent) -> Any:
+        is_failing = number_of(sent) == 2 and {"passages", "items"} & {*sent.data}
+        is_repeated = number_of(sent) == 4 and len(sent.body["messages"]) == 2
+        return "I would rather not say." if is_failing or is_repeated else toy_rule(sent)
+
+    with LLMServer(rule) as server:
+        options: dict[str, Any] = {"task": task, "model": MODEL, "verdicts": path, "timeout": PATIENCE}
+        first = karat.judge(results, other, base_url=server.url, **options).usage
+        asked = {json.dumps(sent.body["messages"][:2]) for sent in server.sent}  # the others say what was wrong
+        assert first.requests == len(server.sent) > first.calls == len(asked)
+        again = karat.judge(results, other, base_url=server.url, **options).usage
+        assert first.requests == len(server.sent)
+    assert first.failed > 0
+    assert (first.known, again.calls, again.requests) == (0, 0, 0)
+    assert (again.known, again.done, again.failed) == (first.calls, first.done, first.failed)
+    replayed = karat.judge(results, other, replay=True, **options).usage
+    assert (replayed.known, replayed.failed) == (first.calls, first.failed)
+    estimate = karat.estimate_judging(results, other, **options)
+    assert (estimate.calls, estimate.known) == (0, first.calls)
+    assert sum(each.calls for each in count_calls(read_verdict_records(path).calls)) == first.calls
+
+
 def test_a_budget_stops_a_judge_and_the_rest_is_unknown(tmp_path: Path) -> None:
     results, path = results_file(tmp_path, 20), tmp_path / "verdicts.jsonl"
     with LLMServer(toy_rule) as server:
@@ -79,7 +114,7 @@ def test_a_replay_needs_neither_a_key_nor_openai_nor_a_network(tmp_path: Path) -
     results_file(tmp_path, 4)
     missed = run(*words, key=None)
     assert (missed.returncode, missed.stdout) == (2, "")
-    assert "1 of 4 calls is not in the file; the first is claims/2 about query q3, system rag." in missed.stderr
+    assert "1 of 7 calls is not in the file; the first is claims/2 about query q3, system rag." in missed.stderr
     assert path.read_bytes() == before
 
 

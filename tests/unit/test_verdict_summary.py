@@ -109,7 +109,7 @@ def test_calls_are_counted_by_prompt_and_a_failure_that_was_asked_again_is_not_o
     assert summarize(read_verdict_records([label("full"), *calls])).tables()[1].text().splitlines() == [
         "model   prompt      calls   failed   tokens in   tokens out",
         "───────────────────────────────────────────────────────────",
-        "m       support/1       4        1           4            8",
+        "m       support/1       2        1           4            8",
         "m       claims/1        1        0           1            2",
     ]
 

@@ -85,7 +85,7 @@ def test_the_same_request_in_several_plans_is_sent_once() -> None:
     asker, model, _ = asker_for([GOOD])
     usage = carry_out([plan([request(), request()], outcomes), plan([request()], outcomes)], asker)
     assert [outcome.state for outcome in outcomes] == ["done"] * 3
-    assert (len(model.asked), usage.calls, usage.known) == (1, 1, 2)
+    assert (len(model.asked), usage.calls, usage.done, usage.known) == (1, 1, 1, 0)
 
 
 def test_what_fails_is_not_asked_again_for_the_same_request_of_another_plan() -> None:
@@ -246,7 +246,7 @@ def test_some_failures_do_not_disturb_the_others() -> None:
     outcomes: list[RequestOutcome] = []
     asker, _, journal = asker_for(rule)
     usage = carry_out(plans(50, outcomes), asker)
-    assert (usage.done, usage.failed, usage.calls) == (40, 10, 40 + 70)
+    assert (usage.done, usage.failed, usage.calls, usage.requests) == (40, 10, 50, 40 + 70)
     assert {outcome.request.messages[1]["content"][-2] for outcome in outcomes if outcome.state == "failed"} == {
         "3",
         "7",
@@ -316,7 +316,7 @@ def test_progress_says_what_was_done_so_far() -> None:
     usage = carry_out(plans(3, []), asker, lambda ended, usage: seen.append((ended, usage)))
     assert seen[-1] == (3, usage)
     assert usage.cost == pytest.approx(0.0006)
-    assert usage == Usage(calls=3, done=3, tokens_in=300, tokens_out=30, cost=usage.cost)
+    assert usage == Usage(calls=3, done=3, tokens_in=300, tokens_out=30, cost=usage.cost, requests=3)
 
 
 def test_nothing_is_asked_when_the_budget_is_spent_and_nothing_is_written() -> None:

@@ -48,7 +48,7 @@ def test_limits_are_never_exceeded_whatever_happens(
     budget = CallBudget(max_calls=max_calls, max_tokens=max_tokens, max_cost=max_cost, prices=prices)
     asker = Asker(model, SETTINGS, Journal(), concurrency=concurrency, budget=budget, clock=FakeClock())
     usage = carry_out(plans(12, []), asker)
-    assert usage.calls == len(model.asked)
+    assert usage.requests == len(model.asked)
     assert usage.done + usage.failed + usage.not_asked == 12
     assert max_calls is None or len(model.asked) <= max_calls
     assert max_tokens is None or sum(map(sum, spent)) <= max_tokens

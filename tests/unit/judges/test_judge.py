@@ -49,8 +49,8 @@ def test_answers_are_judged_once(path: Path) -> None:
     assert judging.scores().values["Faithfulness"].tolist() == [0.5, 1.0]
     assert (judging.usage.calls, judging.usage.failed, model.asked) == (4, 0, 4)
     again = karat.judge(RESULTS, task="faithfulness", model=model, verdicts=path)
-    assert (again.usage.calls, again.usage.known, model.asked) == (0, 2, 4)
-    assert str(again).startswith("0 calls (2 more were in the file), 0 failed")
+    assert (again.usage.calls, again.usage.known, model.asked) == (0, 4, 4)
+    assert str(again).startswith("0 calls (4 more were in the file), 0 failed")
 
 
 @pytest.mark.parametrize("claims", ["[NaN]", "[null]", "[7]", "NaN"])
@@ -176,9 +176,9 @@ def test_an_estimate_asks_nothing_and_says_what_is_assumed(path: Path) -> None:
     karat.judge(RESULTS[:1], task="faithfulness", model=model, verdicts=path)
     before = path.read_bytes()
     rest = karat.estimate_judging(RESULTS, task="faithfulness", verdicts=path, model=model)
-    assert (rest.calls, rest.known, path.read_bytes()) == (2, 1, before)
+    assert (rest.calls, rest.known, path.read_bytes()) == (2, 2, before)
     nothing = karat.estimate_judging(RESULTS[:1], task="faithfulness", verdicts=path)  # the model is in the file
-    assert (nothing.calls, nothing.known, nothing.tokens_in) == (0, 1, 0)
+    assert (nothing.calls, nothing.known, nothing.tokens_in) == (0, 2, 0)
 
 
 def test_the_estimate_is_what_is_asked_if_answers_have_a_claim_per_sentence(path: Path) -> None:

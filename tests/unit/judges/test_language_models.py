@@ -197,7 +197,7 @@ def test_requests_that_reach_no_end_do_not_hold_up_the_others(monkeypatch: pytes
         model = language_model("tester", base_url=server.url, timeout=0.3)
         usage = carry_out(plans(20, []), Asker(model, SETTINGS, Journal(), timeout=0.3))
     assert (usage.done, usage.failed) == (20, 0)
-    assert usage.calls >= 27
+    assert usage.requests >= 27
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 5])
@@ -221,7 +221,7 @@ def test_nothing_is_sent_before_the_time_that_the_server_asks_to_wait_for() -> N
 
     with LLMServer(rule) as server:
         model = language_model("tester", base_url=server.url)
-        assert carry_out(plans(5, []), Asker(model, SETTINGS, Journal(), concurrency=1)).calls == 6
+        assert carry_out(plans(5, []), Asker(model, SETTINGS, Journal(), concurrency=1)).requests == 6
     assert times[1] - times[0] >= 1.0
 
 
@@ -243,7 +243,7 @@ def test_attempts_without_a_reply_are_booked_too(limit: str, monkeypatch: pytest
     with LLMServer(lambda _: Response(hang_up=True)) as server:
         model = language_model("tester", base_url=server.url)
         usage = carry_out(plans(5, []), Asker(model, SETTINGS, Journal(), concurrency=2, budget=budget))
-        assert len(server.sent) == usage.calls == 4
+        assert len(server.sent) == usage.requests == 4
     assert (usage.not_asked, usage.failed) == (5, 0)
 
 
@@ -253,7 +253,7 @@ def test_no_more_requests_than_allowed_reach_the_server(monkeypatch: pytest.Monk
         model = language_model("tester", base_url=server.url)
         asker = Asker(model, SETTINGS, Journal(), concurrency=16, budget=CallBudget(max_calls=10))
         usage = carry_out(plans(50, []), asker)
-        assert len(server.sent) == usage.calls == 10
+        assert len(server.sent) == usage.requests == 10
         assert (usage.done, usage.not_asked + usage.failed) == (7, 43)
 
 

@@ -516,7 +516,7 @@ def test_progress_is_shown_with_calls_failures_and_tokens_unless_it_is_switched_
     FaithfulnessEvaluator(**options).run(**inputs("q0", "q1"))
     unit, done, total, details = shown[-1]
     assert (unit, done, total) == ("questions", 2, 2)
-    assert details.startswith("3 calls, 1 failed, ")
+    assert details.startswith("2 calls, 1 failed, ")
 
 
 # Constructors, pipelines, saving and loading.

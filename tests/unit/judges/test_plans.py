@@ -418,7 +418,7 @@ def test_of_a_reply_with_a_wrong_label_the_others_count(tmp_path: Path) -> None:
 
     judge = ToyJudge(tmp_path / "verdicts.jsonl", reply)
     usage = judge.judge([RESULT], "faithfulness")
-    assert (usage.calls, usage.failed) == (3, 1)
+    assert (usage.calls, usage.requests, usage.failed) == (2, 3, 1)
     again = json.loads(judge.messages[-1][-1]["content"])
     assert again["error"] == "The label '5' of item 2 is not one of contradicts, none, partial, full."
     scores = evaluate_verdicts(str(judge.path), "Faithfulness")

@@ -121,7 +121,8 @@ class _Asking:
         self._tasks: SimpleQueue[OpenCall | None] = SimpleQueue()
         # Calls that a worker has ended, or the error that ends everything; None only ends the waiting.
         self._answered: SimpleQueue[tuple[OpenCall, Result | BaseException] | None] = SimpleQueue()
-        self._calls_before = asker.budget.calls
+        self._counted: set[int] = set()  # calls, by the hashes of their keys
+        self._requests_before = asker.budget.calls
         self._usage = Usage(cost=0.0 if asker.budget.prices else None)
 
     def stop(self) -> None:
@@ -147,7 +148,7 @@ class _Asking:
             for _ in range(self._workers):
                 self._tasks.put(None)
             self._write_arrived()
-        return self._usage
+        return replace(self._usage, requests=self._asker.budget.calls - self._requests_before)
 
     def _hand_out(self) -> None:
         """Give calls to workers until all are busy, and open plans as long as there are not enough calls."""
@@ -209,8 +210,10 @@ class _Asking:
             self._calls[key].same.append(call)
         elif (known := asker.journal.known(key, request)) is not None:
             batch.add(place, self._known(call, known))
+        elif request.if_known:
+            batch.add(place, call.outcome("not_asked", asker.model.name))
         elif asker.budget.exceeded or asker.journal.replay:
-            self._count(not_asked=1)
+            self._count(key, "not_asked")
             batch.add(place, call.outcome("not_asked", asker.model.name))
         else:
             self._calls[key] = call
@@ -227,10 +230,9 @@ class _Asking:
             state = "too_long"
         error = known.error or call.problem
         outcome = call.outcome(state, self._asker.model.name, error)
-        outcome = replace(outcome, records=tuple(self._asker.journal.reuse(call.key, outcome.records)))
-        if state == "failed":
-            self._asker.add_failure(error)
-        self._count(known=1, **{state: 1})
+        if not call.request.if_known:
+            outcome = replace(outcome, records=tuple(self._asker.journal.reuse(call.key, outcome.records)))
+        self._count(call.key, state, error, known=1)
         return outcome
 
     def _end(self, call: OpenCall, state: RequestState, error: str | None = None) -> None:
@@ -239,9 +241,8 @@ class _Asking:
         if state != "not_asked":
             written = self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
             outcome = replace(outcome, records=tuple(written))
-        if state == "failed":
-            self._asker.add_failure(error)
-        self._count(tokens_in=call.tokens_in, tokens_out=call.tokens_out, **{state: 1})
+        calls = 0 if state == "not_asked" else 1
+        self._count(call.key, state, error, calls=calls, tokens_in=call.tokens_in, tokens_out=call.tokens_out)
         self._report()
         call.batch.add(call.place, outcome)
         del self._calls[call.key]
@@ -264,11 +265,16 @@ class _Asking:
                 with suppress(Exception):  # the first error is the one that counts
                     self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
 
-    def _count(self, **more: int) -> None:
-        more["calls"] = self._asker.budget.calls - self._calls_before - self._usage.calls
-        totals = {name: getattr(self._usage, name) + number for name, number in more.items()}
+    def _count(self, key: str, state: RequestState, error: str | None = None, **more: int) -> None:
+        """Count what became of a call, once for all requests with its key."""
+        if hash(key) in self._counted:
+            return
+        self._counted.add(hash(key))
+        if state == "failed":
+            self._asker.add_failure(error)
+        totals = {name: getattr(self._usage, name) + number for name, number in {**more, state: 1}.items()}
         prices = self._asker.budget.prices
-        self._usage = replace(self._usage, **totals)
+        self._usage = replace(self._usage, **totals, requests=self._asker.budget.calls - self._requests_before)
         if prices:
             self._usage = replace(self._usage, cost=prices.cost(self._usage.tokens_in, self._usage.tokens_out))
 

@@ -35,19 +35,22 @@ class Prices(NamedTuple):
 
 @dataclass(frozen=True)
 class Usage:
-    """What was asked, and what it cost."""
+    """What was asked, and what it cost. A call is one question to the model, by its key, and is counted once."""
 
     calls: int = 0
-    """requests that were sent, repeated ones included"""
+    """calls that were made now; the next run finds them in the file, except those without a reply"""
     known: int = 0
-    """requests whose replies were known already"""
+    """calls that were in the file already"""
     done: int = 0
-    """requests whose replies were understood, known ones included"""
+    """calls whose replies were understood, known ones included"""
     failed: int = 0
+    """calls that got no reply, or none that was understood, known ones included"""
     too_long: int = 0
-    """requests that did not fit into the context window of the model, which was asked about their parts instead"""
+    """calls that did not fit into the context window of the model, which was asked about their parts instead"""
     not_asked: int = 0
-    """requests that were not sent, because of a limit"""
+    """calls that were not made, because of a limit"""
+    requests: int = 0
+    """how often something was sent: more often than there are calls, if some were repeated"""
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float | None = None
@@ -58,11 +61,14 @@ class Usage:
 
         >>> print(Usage(calls=24, known=388, done=409, failed=3, tokens_in=120_000, tokens_out=9_000, cost=0.31))
         24 calls (388 more were in the file), 3 failed, 120,000 tokens in, 9,000 out, cost 0.31
+        >>> print(Usage(calls=24, requests=26, done=24, tokens_in=120_000, tokens_out=9_000))
+        24 calls in 26 requests, 0 failed, 120,000 tokens in, 9,000 out
         """
+        requests = f" in {plural(self.requests, 'request')}" if self.requests > self.calls else ""
         known = f" ({self.known:,} more {'was' if self.known == 1 else 'were'} in the file)" if self.known else ""
         not_asked = f", {self.not_asked:,} not asked" if self.not_asked else ""
         tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out{self._cost_text()}"
-        return f"{plural(self.calls, 'call')}{known}, {self.failed:,} failed{not_asked}, {tokens}"
+        return f"{plural(self.calls, 'call')}{requests}{known}, {self.failed:,} failed{not_asked}, {tokens}"
 
     def table(self, notes: Iterable[str] = ()) -> Table:
         """What was asked, as a table with notes."""

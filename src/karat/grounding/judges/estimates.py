@@ -110,9 +110,11 @@ class _Estimator:
     def _outcome(self, request: ModelRequest) -> RequestOutcome:
         """What the reply says that is known, or is expected."""
         key = self._settings.key(request)
+        call = self._journal.known(key, request)
+        if call is None and request.if_known:
+            return RequestOutcome(request, key, "not_asked")
         is_new = hash(key) not in self._task_of
         self.shares_calls |= self._task_of.setdefault(hash(key), self._task) != self._task
-        call = self._journal.known(key)
         if call is not None:
             self._known += is_new
             if call.state == "too_long" and request.is_divisible():

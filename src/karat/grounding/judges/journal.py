@@ -61,7 +61,9 @@ class Journal:
         self._is_read_only = read_only or replay
         self._retry_failed = retry_failed
         self._known = KnownRecords(self._record_at)
-        self._looked_up = self._missing = self._unwritten = 0
+        self._looked_up: set[int] = set()  # calls, by the hashes of their keys
+        self._missing: set[int] = set()
+        self._unwritten = 0
         self._first_missing = ""
         self._file: AppendedFile | None = None
         self._lines: BinaryIO = BytesIO()  # what is known, for reading it again
@@ -97,8 +99,8 @@ class Journal:
     def _check_replay(self) -> None:
         """Raise an error if the file lacks something."""
         if self._missing:
-            are = "is" if self._missing == 1 else "are"
-            what = f"{self._missing:,} of {plural(self._looked_up, 'call')} {are} not in the file"
+            are = "is" if len(self._missing) == 1 else "are"
+            what = f"{len(self._missing):,} of {plural(len(self._looked_up), 'call')} {are} not in the file"
             what += f"; the first is {self._first_missing}" if self._first_missing else ""
             hint = "Judge without replay first, with the same results, model, prompts and settings."
             raise KaratError(what, place=Place(self.path), hint=hint)
@@ -119,12 +121,15 @@ class Journal:
 
     def known(self, key: str, request: ModelRequest | None = None) -> KnownCall | None:
         """A call that need not be made again; the request is named if it is missing in a replay."""
-        self._looked_up += 1
         call = self._known.call(key)
-        if call is None and self.replay:
-            self._first_missing = self._first_missing or _description(request)
-            self._missing += 1
-        return call if call is not None and (self.replay or self._is_final(call, key, request)) else None
+        is_only_counted = request is not None and request.if_known
+        if self.replay and (call is not None or not is_only_counted):
+            self._looked_up.add(hash(key))
+            if call is None:
+                self._first_missing = self._first_missing or _description(request)
+                self._missing.add(hash(key))
+        is_final = call is not None and (self.replay or is_only_counted or self._is_final(call, key, request))
+        return call if is_final else None
 
     def _is_final(self, call: KnownCall, key: str, request: ModelRequest | None) -> bool:
         """Whether a call need not be made again: a failure without a reply may have been one of the server.

@@ -18,7 +18,7 @@ from karat.grounding.judges.plan_requests import LabelSubject, label_steps, noth
 from karat.grounding.judges.prompts import Prompt
 from karat.grounding.judges.question_items import READ_PASSAGES, READ_SENTENCES, QuestionItems, gold_answers
 from karat.grounding.judges.requests import Plan, Record, RequestOutcome
-from karat.grounding.judges.steps import Steps, together
+from karat.grounding.judges.steps import Steps, if_known, together
 from karat.grounding.labels.recipes import RECIPES, task_of, wanted_labels
 from karat.grounding.responses.responses import Response, has_text
 from karat.grounding.verdict_file.columns import Against
@@ -230,23 +230,26 @@ class _Planner:
                 yield from (self._signed(verdict, sample) for sample in range(self.samples))
 
     def _extractions(self, items: QuestionItems) -> Iterator[Steps[RequestOutcome | None]]:
-        """The requests for claims and nuggets that are not known."""
+        """The requests for claims and nuggets; if these are known, so may be the calls that gave them."""
         first = items.responses[0]
         for response in items.responses if self.recipe in _OF_CLAIMS else ():
-            if response.answer is not None and has_text(response.answer) and not items.claims_of(response):
+            if response.answer is not None and has_text(response.answer):
                 answer, texts = items.answers[response.system], ComparedTexts("answer", (response.answer,))
                 about = response.question, answer, texts, items.ids(response)
-                yield ClaimExtraction(*about, self.prompts["claims"]).steps()
+                steps = ClaimExtraction(*about, self.prompts["claims"]).steps()
+                yield if_known(steps) if items.claims_of(response) else steps
         gold = ComparedTexts("gold_answers", tuple(filter(str.strip, gold_answers(items.responses) or ())))
-        if self.recipe == "claims" and items.gold is not None and gold.texts and not items.gold_claims:
+        if self.recipe == "claims" and items.gold is not None and gold.texts:
             about = first.question, items.gold, gold, items.ids()
-            yield ClaimExtraction(*about, self.prompts["claims"]).steps()
-        if self.recipe in _OF_NUGGETS and not items.nuggets:
+            steps = ClaimExtraction(*about, self.prompts["claims"]).steps()
+            yield if_known(steps) if items.gold_claims else steps
+        if self.recipe in _OF_NUGGETS:
             texts = nugget_passages(items.responses) if items.gold is None else gold
             if texts.texts:
                 digest = None if items.gold is None else items.gold.current_digest
                 of_question = first.question, first.query, texts, items.ids()
-                yield NuggetExtraction(*of_question, self.prompts, digest).steps()
+                steps = NuggetExtraction(*of_question, self.prompts, digest).steps()
+                yield if_known(steps) if items.nuggets else steps
 
     def _subjects(self, response: Response, items: Sequence[Item]) -> Iterator[LabelSubject]:
         """What the recipe asks labels about."""

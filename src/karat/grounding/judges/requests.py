@@ -55,6 +55,8 @@ class ModelRequest:
     sample: int = 0
     is_divisible: Callable[[], bool] = field(default=lambda: False, compare=False)
     """says whether the plan can ask about parts of the texts instead, if the request is too long"""
+    if_known: bool = False
+    """whether it is not sent if the verdict file does not have the reply: nothing depends on it any more"""
     after: Mapping[str, Any] | None = None
     """the call about the part of the texts before, and the labels until then: what the reply is joined with"""
 

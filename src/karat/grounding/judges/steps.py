@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -18,6 +19,17 @@ Steps = Generator[Sequence[ModelRequest], Sequence[RequestOutcome], T]
 def single_step(request: ModelRequest) -> Steps[None]:
     """A request that nothing depends on."""
     yield [request]
+
+
+def if_known(steps: Steps[object]) -> Steps[None]:
+    """The same requests, of which those are counted that the verdict file has: what follows from them is there, too."""
+    outcomes: Sequence[RequestOutcome] | None = None
+    while True:
+        try:
+            requests = next(steps) if outcomes is None else steps.send(outcomes)
+        except StopIteration:
+            return
+        outcomes = yield [replace(request, if_known=True) for request in requests]
 
 
 def together(sequences: Iterable[Steps[T]]) -> Steps[list[T]]:

@@ -302,6 +302,7 @@ class ModelCalls:
     prompt: str
     """empty if it is not known"""
     calls: int
+    """by their keys: one that failed and was made again counts once"""
     failed: int
     """calls without a usable reply, also in a later try"""
     without_tokens: int
@@ -320,7 +321,7 @@ def count_calls(calls: Iterable[Call]) -> list[ModelCalls]:
         failed = {call.key for call in made if call.state == "failed"} - answered_calls(made)
         without = sum(call.tokens_in is None or call.tokens_out is None for call in made)
         tokens = _total(call.tokens_in for call in made), _total(call.tokens_out for call in made)
-        counts.append(ModelCalls(model, prompt, len(made), len(failed), without, *tokens))
+        counts.append(ModelCalls(model, prompt, len({call.key for call in made}), len(failed), without, *tokens))
     return counts
 
 

@@ -26,13 +26,13 @@ function labelLegend() {
   return element("p.legend", {}, "Support: ", ...words.map(([label, text]) => entry(label, text)), element("span", {}, "Click on the number of a passage to see it."));
 }
 
-// A label in words, with a shape of its own.
 // The marks of labels of the answer as a whole are those of support.
 const SHAPES = {
   correctness: { correct: "full", partial: "partial", incorrect: "none" },
   answer_relevance: { fully: "full", partly: "partial", no: "none" },
 };
 
+// A label in words, with a shape of its own.
 function labelBadge(label, words, text = null, title = null) {
   const known = label ?? "unknown";
   const kind = Object.hasOwn(MARKS, known) ? known : label === null ? "unknown" : "other";
