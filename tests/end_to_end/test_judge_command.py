@@ -166,7 +166,7 @@ def test_contexts_that_a_server_finds_too_long_are_divided(folder: Path) -> None
         assert len(server.sent) == 4  # the claims, and the passages all at once and in two halves
         assert out[2] == "Faithfulness   0.5000"
         assert out[-2:] == [
-            "note: 1 request was too long for the model, and its texts divided.",
+            "note: 1 request was too long, so its texts were divided.",
             "verdicts.jsonl: 4 calls, 0 failed, 300 tokens in, 30 out",
         ]
         assert "0 calls (3 more were in the file)" in printed(run_here(folder, *words, environment=KEY))

@@ -46,7 +46,10 @@ def _judge_option(name: str) -> Callable[[Any], Any]:
             "task", "rubric", "system", "queries", "corpus", "depth", "overlap",
             "ties", "duplicates", "ignore_identical_ids",
         ),
-        "The model": ("model", "base_url", "api_key_env", "prompts", "samples", "temperature", "seed", "max_tokens"),
+        "The model": (
+            "model", "base_url", "api_key_env", "prompts", "samples", "temperature", "seed", "max_tokens",
+            "max_input_tokens",
+        ),
         "Limits": (
             "max_calls", "max_tokens_total", "max_cost", "price_in", "price_out", "concurrency", "timeout",
         ),

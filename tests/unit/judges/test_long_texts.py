@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
+from karat.errors import KaratError
 from karat.grounding.judges.compared_texts import ComparedTexts, halves_of
 from karat.grounding.judges.plan_requests import STRONGEST_FIRST, stronger
 from karat.grounding.judges.replies import LabelReply
@@ -63,7 +64,7 @@ def test_passages_that_do_not_fit_are_divided_and_the_strongest_label_counts(pat
     parts = [data for name, data in model.asked if name == "support"]
     ids = [each["id"] for data in parts for each in data["passages"]]
     assert ids == [1, 2, 3, 4, 5, 6]
-    assert "1 request was too long for the model, and its texts divided" in judging.notes
+    assert "1 request was too long, so its texts were divided" in judging.notes
     assert judging.scores()["Faithfulness"] == 0.5
 
 
@@ -273,6 +274,32 @@ def test_a_part_that_is_asked_again_and_changes_its_mind_changes_the_joined_labe
     said.pop(0)
     judge(SmallModel(LIMIT, reply), path, retry_failed=True)
     assert labels(path)["Iron rusts"] == "none"
+
+
+def test_a_limit_of_tokens_divides_texts_before_they_are_sent(path: Path) -> None:
+    retrieved = [f"{metal.capitalize()}. " * 400 for metal in METALS]
+    result = {**RESULT, "retrieved": retrieved}
+    model = SmallModel(10**6)
+    limit: dict[str, Any] = {"max_input_tokens": 4_000}
+    estimate = karat.estimate_judging([result], task="faithfulness", **limit)
+    judging = judge(model, path, result=result, **limit)
+    assert labels(path) == LABELS
+    parts = [data["passages"] for name, data in model.asked if name == "support"]
+    assert "".join(each["text"] for passages in parts for each in passages) == "".join(retrieved)
+    assert all(call["tokens_in"] <= 4_000 for call in lines(path) if call["record"] == "call")
+    assert (model.refused, judging.usage.calls) == (0, estimate.calls)
+    assert "requests were too long, so their texts were divided" in judging.notes[-1]
+    before = path.read_bytes()
+    assert judge(model, path, result=result, **limit).usage.calls == 0
+    judge(None, path, result=result, replay=True, **limit)
+    assert path.read_bytes() == before
+
+
+def test_a_limit_of_tokens_that_leaves_no_room_for_texts_is_an_error(path: Path) -> None:
+    for ask in (karat.judge, karat.estimate_judging):
+        with pytest.raises(KaratError, match="max_input_tokens=200 is too small for the prompt claims/") as caught:
+            ask([RESULT], task="faithfulness", model=SmallModel(10**6), verdicts=path, max_input_tokens=200)
+        assert "Allow" in str(caught.value)
 
 
 def test_the_order_of_strength_has_all_labels_of_support_by_their_values() -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from queue import SimpleQueue
 
 from karat.errors import KaratError, Place, enumeration, require
-from karat.grounding.judges.budget import CallBudget, Prices, Usage
+from karat.grounding.judges.budget import CallBudget, Prices, Usage, is_divided
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.known_records import KnownCall
 from karat.grounding.judges.model import MODEL_HINT, RecordedModel, language_model, model_name
@@ -58,7 +58,15 @@ def open_asker(options: JudgeOptions, path: str | None) -> Iterator[Asker]:
             prices=Prices.of(options.price_in, options.price_out),
         )
         settings = model_settings(options, model.name)
-        yield Asker(model, settings, journal, concurrency=options.concurrency, timeout=options.timeout, budget=budget)
+        yield Asker(
+            model,
+            settings,
+            journal,
+            concurrency=options.concurrency,
+            timeout=options.timeout,
+            max_input_tokens=options.max_input_tokens,
+            budget=budget,
+        )
 
 
 def model_settings(options: JudgeOptions, name: str) -> ModelSettings:
@@ -206,7 +214,10 @@ class _Asking:
         asker = self._asker
         key = asker.settings.key(request)
         call = OpenCall(request, key, batch, place, request.messages, asker.settings)
-        if key in self._calls:
+        if is_divided(request, asker.max_input_tokens):
+            self._count(too_long=1)
+            batch.add(place, call.outcome("too_long", asker.model.name))
+        elif key in self._calls:
             self._calls[key].same.append(call)
         elif (known := asker.journal.known(key, request)) is not None:
             batch.add(place, self._known(call, known))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, Self
 
-from karat.errors import plural
+from karat.errors import KaratError, Parameter, plural
+from karat.grounding.judges.requests import ModelRequest
 from karat.output.tables import Cell, Table
 
 _MILLION = 1_000_000
@@ -183,6 +185,29 @@ def count_tokens(text: str) -> int:
     (9, 8)
     """
     return len(_token().findall(text))
+
+
+def request_tokens(request: ModelRequest) -> int:
+    """About how many tokens a request has."""
+    return _fixed_tokens(request) + sum(count_tokens(message["content"]) for message in request.messages[1:])
+
+
+def is_divided(request: ModelRequest, limit: int | None) -> bool:
+    """Whether a request has more tokens than a limit, and can be divided; one without room for texts is an error."""
+    if limit is None or request_tokens(request) <= limit or not request.is_divisible():
+        return False
+    if limit < 2 * (fixed := _fixed_tokens(request)):
+        what = f" is too small for the prompt {request.prompt}, which has about {fixed:,} tokens without any texts"
+        raise KaratError([Parameter("max_input_tokens", limit), what], hint=f"Allow {2 * fixed:,} or more.")
+    return True
+
+
+def _fixed_tokens(request: ModelRequest) -> int:
+    """About how many tokens the prompt and the schema have, which are the same in many requests."""
+    return _known_tokens(request.messages[0]["content"]) + _known_tokens(json.dumps(request.schema))
+
+
+_known_tokens = lru_cache(maxsize=256)(count_tokens)
 
 
 def most_tokens(texts: list[str]) -> int:

@@ -6,11 +6,10 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from karat.grounding.judges.asking import model_settings
 from karat.grounding.judges.assignments import Assignment
-from karat.grounding.judges.budget import Prices, cost_text, count_tokens
+from karat.grounding.judges.budget import Prices, cost_text, count_tokens, is_divided, request_tokens
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.model import model_name
 from karat.grounding.judges.options import JudgeOptions
@@ -62,7 +61,7 @@ def estimate(assignment: Assignment, options: JudgeOptions, path: str | None) ->
         name = "" if options.model is None else model_name(options.model)
         name = name or (journal.models[0] if len(journal.models) == 1 else "")
         prompts, prices = load_prompts(options.prompts), Prices.of(options.price_in, options.price_out)
-        estimator = _Estimator(journal, model_settings(options, name), prices)
+        estimator = _Estimator(journal, model_settings(options, name), prices, options.max_input_tokens)
         tasks, notes = {}, [*journal.notes, *assignment.notes]
         for task, make in assignment.plans.items():
             plans = make(journal, prompts, name, options.samples, options.seed)
@@ -86,8 +85,8 @@ def estimate(assignment: Assignment, options: JudgeOptions, path: str | None) ->
 class _Estimator:
     """Carries out plans without asking: replies that are not known say what requests expect."""
 
-    def __init__(self, journal: Journal, settings: ModelSettings, prices: Prices | None) -> None:
-        self._journal, self._settings, self._prices = journal, settings, prices
+    def __init__(self, journal: Journal, settings: ModelSettings, prices: Prices | None, most: int | None) -> None:
+        self._journal, self._settings, self._prices, self._max_input_tokens = journal, settings, prices, most
         self._task_of: dict[int, int] = {}  # of the calls so far, by the hash of their key
         self._task = self._calls = self._known = self._tokens_in = self._tokens_out = 0
         self.extracts = self.shares_calls = False
@@ -110,6 +109,8 @@ class _Estimator:
     def _outcome(self, request: ModelRequest) -> RequestOutcome:
         """What the reply says that is known, or is expected."""
         key = self._settings.key(request)
+        if is_divided(request, self._max_input_tokens):
+            return RequestOutcome(request, key, "too_long")
         call = self._journal.known(key, request)
         if call is None and request.if_known:
             return RequestOutcome(request, key, "not_asked")
@@ -124,15 +125,8 @@ class _Estimator:
             return RequestOutcome(request, key, "failed" if read.problem else "done", records, draft=read.draft)
         if is_new:
             self._calls += 1
-            schema = json.dumps(request.schema)
-            self._tokens_in += sum(map(_tokens, (*(message["content"] for message in request.messages), schema)))
+            self._tokens_in += request_tokens(request)
             self._tokens_out += count_tokens(json.dumps(request.expected, ensure_ascii=False))
         read = request.read(request.expected)
         self.extracts |= any(record["record"] == "item" for record in read.records)
         return RequestOutcome(request, key, "done", read.records, draft=read.draft)
-
-
-@lru_cache(maxsize=256)
-def _tokens(text: str) -> int:
-    """The tokens of a text; those of prompts and schemas are counted once."""
-    return count_tokens(text)

@@ -39,7 +39,8 @@ def judge(source: Any, *runs: Any, verdicts: str | os.PathLike[str], **options: 
     `api_key_env`, OPENAI_API_KEY), a Haystack chat generator, or a function that takes messages and returns a text. The
     last two have settings of their own: `temperature` (0.0), `seed` (42) and `max_tokens` (2048) are not passed to
     them. At most `concurrency` (8) requests are under way at a time, each for at most `timeout` (60.0) seconds.
-    Everything is asked `samples` (1) times. `prompts` is a folder with prompts of your own.
+    Everything is asked `samples` (1) times. `prompts` is a folder with prompts of your own. Texts that do not fit into
+    the context window of the model, or make a request longer than about `max_input_tokens`, are divided.
 
     Replies are written to the file before they count. If the same call is made again, nothing that is in the file is
     asked again, except failures: those without a reply, and with `retry_failed` all. With `replay`, everything must be
@@ -197,7 +198,7 @@ def _notes(options: JudgeOptions, usage: Usage) -> list[str]:
     notes = []
     if usage.too_long:
         were, their = ("was", "its") if usage.too_long == 1 else ("were", "their")
-        notes.append(f"{plural(usage.too_long, 'request')} {were} too long for the model, and {their} texts divided")
+        notes.append(f"{plural(usage.too_long, 'request')} {were} too long, so {their} texts were divided")
     if options.samples > 1 and not options.temperature:
         notes.append(f"{options.samples} samples with temperature 0 differ in the order of texts at most")
     limits = {"max_tokens_total": options.max_tokens_total, "max_cost": options.max_cost}

@@ -25,6 +25,7 @@ _PRICES: Message = [
 ]  # fmt: skip
 _COUNTS: Mapping[str, tuple[int, float]] = {
     "concurrency": (1, 1000), "samples": (1, 1000), "seed": (0, 2**63 - 1), "max_tokens": (1, 10**9),
+    "max_input_tokens": (1, math.inf),
     "depth": (1, math.inf), "overlap": (0, math.inf), "max_calls": (0, math.inf), "max_tokens_total": (0, math.inf),
 }  # fmt: skip
 
@@ -57,6 +58,7 @@ class JudgeArguments(TypedDict, total=False):
     temperature: float
     seed: int
     max_tokens: int
+    max_input_tokens: int | None
     prompts: str | os.PathLike[str] | None
     depth: int
     overlap: int
@@ -98,6 +100,10 @@ class JudgeOptions:
     temperature: Annotated[float, _Help("T", "The temperature of the model.")] = 0.0
     seed: Annotated[int, _Help("N", "The seed of the model.")] = 42
     max_tokens: Annotated[int, _Help("N", "The longest reply, in tokens.")] = 2048
+    max_input_tokens: Annotated[
+        int | None,
+        _Help("N", "Divide texts, so that a request has about N tokens at most."),
+    ] = None
     prompts: Annotated[
         str | os.PathLike[str] | None,
         _Help("FOLDER", "A folder with prompts of your own, such as support.txt, instead of karat's."),

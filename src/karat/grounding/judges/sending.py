@@ -77,6 +77,8 @@ class Asker:
     concurrency: int = 8
     """the most requests at a time"""
     timeout: float = 60.0
+    max_input_tokens: int | None = None
+    """requests with more tokens are divided, where that is possible"""
     budget: CallBudget = field(default_factory=CallBudget)
     clock: Clock = field(default_factory=Clock)
     counts_tokens: bool = False
