@@ -169,7 +169,7 @@ def test_contexts_that_a_server_finds_too_long_are_divided(folder: Path) -> None
             "note: 1 request was too long, so its texts were divided.",
             "verdicts.jsonl: 4 calls, 0 failed, 300 tokens in, 30 out",
         ]
-        assert "0 calls (3 more were in the file)" in printed(run_here(folder, *words, environment=KEY))
+        assert "0 calls (4 more were in the file)" in printed(run_here(folder, *words, environment=KEY))
         assert len(server.sent) == 4
     assert good(folder, *JUDGE, "--replay").splitlines()[:3] == out[:3]
     [calls] = [line.split() for line in good(folder, "verdicts", "verdicts.jsonl").splitlines() if "support/" in line]

@@ -109,7 +109,7 @@ def test_nothing_is_asked_or_written_twice_and_a_replay_finds_the_parts(path: Pa
     assert again.notes == done.notes[-1:]
     judge(None, path, replay=True)
     estimate = karat.estimate_judging([RESULT], task="faithfulness", model=model, verdicts=path)
-    assert (estimate.calls, estimate.known) == (0, 3)
+    assert (estimate.calls, estimate.known) == (0, 4)
 
 
 @pytest.mark.parametrize("limit", [330, 420])

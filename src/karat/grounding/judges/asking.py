@@ -215,7 +215,7 @@ class _Asking:
         key = asker.settings.key(request)
         call = OpenCall(request, key, batch, place, request.messages, asker.settings)
         if is_divided(request, asker.max_input_tokens):
-            self._count(too_long=1)
+            self._count(key, "too_long")
             batch.add(place, call.outcome("too_long", asker.model.name))
         elif key in self._calls:
             self._calls[key].same.append(call)
