@@ -33,39 +33,40 @@ PUBLIC = [
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
 MAY_IMPORT = {
     "errors": "",
+    "caching": "",
     "options": "errors",
-    "data": "errors",
+    "data": "caching errors",
     "documents": "errors",
     "dataclasses": "documents",
     "output": "errors",
     "reading.bytes": "errors",
     "reading.columns": "errors",
-    "reading": "data documents errors reading.bytes reading.columns",
-    "registry": "errors",
-    "matching": "data documents errors output reading registry",
+    "reading": "caching data documents errors reading.bytes reading.columns",
+    "registry": "caching errors",
+    "matching": "caching data documents errors output reading registry",
     "ranking": "data documents errors matching options reading reading.bytes",
-    "measures": "data documents errors output registry",
-    "grounding": "data documents errors measures options output reading reading.bytes registry",
+    "measures": "caching data documents errors output registry",
+    "grounding": "caching data documents errors measures options output reading reading.bytes registry",
     "reading.conversion": "data errors output reading reading.bytes",
     "stats": "data",
-    "scores": "data errors measures options output reading.bytes reading.columns registry stats",
-    "analysis": "data documents errors grounding matching measures options output ranking reading"
+    "scores": "caching data errors measures options output reading.bytes reading.columns registry stats",
+    "analysis": "caching data documents errors grounding matching measures options output ranking reading"
     " reading.bytes registry scores stats",
-    "evaluation": "analysis data documents errors grounding matching options output ranking reading"
+    "evaluation": "caching analysis data documents errors grounding matching options output ranking reading"
     " reading.bytes reading.columns registry scores",
-    "comparison": "data errors options output reading.bytes registry scores stats",
+    "comparison": "caching data errors options output reading.bytes registry scores stats",
     "comparison.gate": "comparison errors matching measures options output reading reading.bytes registry scores stats",
     "report.plots": "analysis comparison errors measures options output registry scores",
-    "report": "analysis comparison data documents errors grounding matching measures output reading registry"
+    "report": "caching analysis comparison data documents errors grounding matching measures output reading registry"
     " report.plots scores stats",
     "testing": "comparison.gate errors options reading.bytes scores",
     "pooled": "errors evaluation matching measures reading scores",
     "grounding.judges": "errors grounding options output reading reading.bytes",
     "components": "data documents errors evaluation grounding grounding.judges matching measures output reading scores",
     "integrations": "components errors",
-    "engines": "data documents errors evaluation matching options output reading reading.bytes"
+    "engines": "caching data documents errors evaluation matching options output reading reading.bytes"
     " reading.columns registry scores",
-    "cli": "analysis comparison comparison.gate engines errors evaluation grounding grounding.judges matching"
+    "cli": "caching analysis comparison comparison.gate engines errors evaluation grounding grounding.judges matching"
     " measures options output reading reading.bytes reading.columns reading.conversion registry report"
     " report.plots scores",
     "__init__": "",

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Floats, Judged
 from karat.documents.fields import DocumentLike, document_keys
 from karat.errors import KaratError, shown

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Bools, Floats, Ints, Judged, ranges
 from karat.registry import Measure
 from karat.registry.measure import BestGrades

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from karat.caching import cached_property
 from karat.data.verdicts import Relation
 from karat.grounding.labels.selection import SelectedLabels
 from karat.grounding.verdict_file.columns import Against

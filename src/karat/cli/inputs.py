@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from karat.caching import cached_property
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.options import UNKNOWN_LABELS, Unknown
 from karat.reading.bytes.input_file import InputFile

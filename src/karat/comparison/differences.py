@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.comparison.method import IntervalMethod, Method
 from karat.data.judged import Bools, Floats
 from karat.options import Test

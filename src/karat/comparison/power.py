@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
-from functools import cached_property
 
+from karat.caching import cached_property
 from karat.errors import KaratError, Parameter
 from karat.errors.arguments import as_number
 from karat.stats import queries_needed, smallest_difference

@@ -6,9 +6,9 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from karat.caching import cached_property
 from karat.comparison.alignment import check_same_truth, check_system
 from karat.comparison.method import IntervalMethod, Method
 from karat.comparison.power import Power

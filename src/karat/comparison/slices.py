@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from karat.caching import cached_property
 from karat.comparison.compute import FEW_DIFFERING, compare_groups_of_queries
 from karat.comparison.result import Comparison, ComparisonExports, ComparisonRow
 from karat.comparison.sentences import sentence_for

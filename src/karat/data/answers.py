@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain, compress, repeat
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Floats, Ints
 
 _PAIRS = 4_096

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Bools, Floats, Ints
 
 MAX_POSITION = 2**62

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 from karat.analysis.evidence import Evidence
+from karat.caching import cached_property
 from karat.data.judged import Bools, Floats, Judged, Pool
 from karat.data.spans import Spans
 from karat.errors import KaratError, Message, Parameter, Place, require, shown

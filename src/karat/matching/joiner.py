@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Floats, Ints, ranges
 from karat.documents.fields import DocumentLike
 from karat.documents.key import Key

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from karat.caching import cached_property
 from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.errors.arguments import check_text
 from karat.registry.names import Value, check_length, format_name

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.comparison import Comparison, Method, compare_with
 from karat.comparison.alignment import align_systems, check_finite
 from karat.data.judged import Floats, Ints

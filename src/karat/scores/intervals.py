@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Bools, Floats
 from karat.output.progress import progress_bar
 from karat.scores.combining import after_mean, before_mean, combination, range_of_terms

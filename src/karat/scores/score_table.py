@@ -7,13 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from numbers import Real
 from types import NoneType
 from typing import Any
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Floats
 from karat.errors import KaratError, Place, enumeration, require, shown
 from karat.reading.columns import missing_columns

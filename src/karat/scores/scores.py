@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, safe_line, shown
 from karat.errors.arguments import as_count, check_mapping, check_names, check_text

@@ -13,11 +13,11 @@ Code that makes a Judged knows nothing about measures, and measures know nothing
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged.arrays import Bools, Floats, Ints, distinct, place_in_query, read_only
 from karat.data.judged.view import View
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Bools, Floats, Ints, Judged, place_in_query, ranges
 from karat.data.verdicts.citations import Citations
 from karat.data.verdicts.labels import (

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from karat.caching import cached_property
 from karat.engines.spark.columns import arrow_schema, numbered
 from karat.engines.spark.files import spark_files
 from karat.engines.spark.inputs import as_text, checked_frame

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Bools, Ints
 from karat.errors import KaratError, shown
 from karat.grounding.responses.responses import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from functools import cached_property
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Ints, place_in_query
 from karat.data.verdicts import SETS
 from karat.errors import KaratError, shown

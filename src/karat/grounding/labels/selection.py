@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Ints
 from karat.data.verdicts import Verdicts
 from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, safe_line, shown

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import compress, count
 from operator import is_, is_not
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.caching import cached_property
 from karat.data.judged import Bools, Ints, place_in_query
 from karat.measures.answers.normalizers import NORMALIZERS, Normalizer
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import islice
 from numbers import Real
 from typing import Any, Literal
 
+from karat.caching import cached_property
 from karat.errors import KaratError, Place
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import Format, is_arrow

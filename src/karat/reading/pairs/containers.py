@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from karat.caching import cached_property
 from karat.data.judged import Bools, Floats, Ints
 from karat.documents.fields import DocumentLike
 from karat.documents.key import Key, TextOfId

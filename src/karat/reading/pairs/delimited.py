@@ -8,9 +8,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 
+from karat.caching import cached_property
 from karat.errors import KaratError, Place, plural
 from karat.reading.bytes.delimited_text import SEPARATORS, Row, TooLongError, parsed_rows, row_error
 from karat.reading.bytes.input_file import Block, InputFile, Progress

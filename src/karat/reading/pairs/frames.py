@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from karat.caching import cached_property
 from karat.data.judged import Floats
 from karat.errors import KaratError, Place, shown
 from karat.reading.pairs.arrays import Column, ColumnBuilder, text_column
