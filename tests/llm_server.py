@@ -43,7 +43,8 @@ class Sent:
 class Response:
     """What the server sends: after `delay` seconds, a byte every `pause` seconds, and only `cut` bytes of the body.
 
-    If `hang_up`, the connection is closed without a response.
+    If `hang_up`, the connection is closed without a response. If there is `more`, the body has no end: it goes on with
+    it until the client goes away.
     """
 
     body: bytes = b""
@@ -53,6 +54,7 @@ class Response:
     pause: float = 0.0
     cut: int | None = None
     hang_up: bool = False
+    more: bytes = b""
 
 
 Rule = Callable[[Sent], Any]
@@ -97,6 +99,8 @@ class LLMServer:
         self.sent: list[Sent] = []
         self.most_at_once = 0
         """how many requests were answered at the same time, at most"""
+        self.endless_bytes = 0
+        """how many bytes of endless bodies were sent"""
         self.first = list(first)
         self._delay = delay
         self._now = 0
@@ -120,6 +124,11 @@ class LLMServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the server has ended."""
+        return self._closing.is_set()
 
     def wait(self, seconds: float) -> None:
         """Wait, but not after the end of the server."""
@@ -171,6 +180,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(response.status)
         for name, value in {"Content-Type": "application/json", **response.headers}.items():
             self.send_header(name, value)
+        if response.more:
+            self._send_without_end(response)
+            return
         self.send_header("Content-Length", str(len(response.body)))
         self.end_headers()
         content = response.body[: response.cut]
@@ -181,6 +193,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
         if len(content) < len(response.body):
             self._close()
+
+    def _send_without_end(self, response: Response) -> None:
+        self.close_connection = True
+        self.end_headers()
+        part = response.body
+        while not self.llm.is_closing:
+            self.wfile.write(part)  # an error when the client has gone, which ends this thread
+            self.llm.endless_bytes += len(part)
+            self.llm.wait(response.pause)
+            part = response.more
 
     def _close(self) -> None:
         """Close the connection now, as a server that crashes does."""

@@ -87,7 +87,9 @@ def test_systems_without_labels_are_named(folder: Path) -> None:
 def test_if_all_calls_fail_it_says_why_and_what_to_do(folder: Path, task: str) -> None:
     with LLMServer(lambda _: {"verdict": "fine"}) as server:
         words = ("judge", "rag.jsonl", "--task", task, "-o", "verdicts.jsonl", "--model", "m", "--base-url", server.url)
-        out = printed(run_here(folder, *words, environment=KEY))
+        done = run_here(folder, *words, environment=KEY)
+    out, status = done.stdout, done.returncode
+    assert status == 1
     field = "claims" if task == "faithfulness" else "label"
     again = "With --retry-failed (in Python retry_failed=True), they are made again."
     assert f"note: 2 calls failed: The field {field} is missing. {again}" in out

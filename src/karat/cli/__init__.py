@@ -74,6 +74,7 @@ def main() -> NoReturn:
 
 def _status() -> int:
     """Run a command and return its exit status."""
+    status = 2
     try:
         if instruction := os.environ.get("_KARAT_COMPLETE"):
             from karat.cli.completion import print_completions
@@ -84,10 +85,10 @@ def _status() -> int:
     except click.UsageError as error:
         message = str(usage_error(error))
     except KaratError as error:
-        message = str(error)
+        message, status = str(error), error.exit_status
     except MemoryError:
         message = "out of memory. Evaluate fewer runs at a time."
     except (click.Abort, KeyboardInterrupt):
         return 130  # as a shell reports a program that was ended by Ctrl-C
     print_error(f"karat: {message}\n")
-    return 2
+    return status

@@ -93,11 +93,11 @@ def command(
     file: str | None,
     estimate: bool,
     **values: Any,
-) -> None:
+) -> int:
     """Have answers, or unjudged documents, judged by a language model.
 
     Its labels are added to a verdict file. If the command is interrupted, run it again: what was asked is not asked
-    again.
+    again. The exit status is 1 if nothing could be judged, and 2 after a mistake.
     """
     from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, print_scores
@@ -123,13 +123,14 @@ def command(
     assignment = make_assignment(files, options, evaluate)
     if estimate:
         print_table(estimated(assignment, options, file).table())
-        return
+        return 0
     judging = carry_out_assignment(assignment, options, str(file))
     scores = _scores(judging, files, inputs, settings)
     if scores:
         print_scores(scores, Output())
     lines = [*judging.remarks(scores), f"{judging.path}: {judging}"]
     print_text("".join(f"{printable(line)}\n" for line in lines))
+    return int(judging.usage.is_failure)
 
 
 def _options(values: Mapping[str, Any], inputs: Inputs) -> JudgeOptions:

@@ -108,6 +108,9 @@ class KaratError(ValueError):
     level=2.0 is not between 0 and 1 level
     """
 
+    exit_status = 2
+    """of a command that ends with it"""
+
     def __init__(self, what: Message, *, place: Place | str | None = None, hint: Message | None = None) -> None:
         super().__init__(what, place, hint)
         self.place = None if place is None else as_place(place)
@@ -250,11 +253,11 @@ def first_few(ids: Sequence[str]) -> str:
 def plural(n: int, noun: str) -> str:
     """A number with its noun.
 
-    >>> plural(1, "query"), plural(6980, "query"), plural(0, "document")
-    ('1 query', '6,980 queries', '0 documents')
+    >>> plural(1, "query"), plural(6980, "query"), plural(0, "document"), plural(2, "day")
+    ('1 query', '6,980 queries', '0 documents', '2 days')
     """
     if n != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
     return f"{n:,} {noun}"
 
 

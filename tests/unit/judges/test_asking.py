@@ -26,7 +26,7 @@ from karat.grounding.judges.requests import (
     ServerBusyError,
     UnreachableError,
 )
-from karat.grounding.judges.sending import Asker
+from karat.grounding.judges.sending import Asker, NoReplyError
 from tests.unit.judges.scripted import SETTINGS, FakeClock, ScriptedModel, ask, plan, plans, request
 
 GOOD = '{"label": 1}'
@@ -135,10 +135,11 @@ def test_a_reply_that_is_cut_off_is_asked_for_once_more_with_four_times_the_toke
 
 
 def test_requests_without_a_reply_are_repeated_six_times_and_then_failed() -> None:
-    asker, model, _ = asker_for([CallError("status 500", again=True)])
-    outcome = ask(asker, request())
-    assert (outcome.state, outcome.error, len(model.asked)) == ("failed", "status 500", 7)
-    assert outcome.reply is None
+    outcomes: list[RequestOutcome] = []
+    asker, model, _ = asker_for([GOOD, CallError("status 500", again=True)], concurrency=1)
+    carry_out(plans(2, outcomes), asker)
+    assert (outcomes[1].state, outcomes[1].error, len(model.asked)) == ("failed", "status 500", 1 + 7)
+    assert outcomes[1].reply is None
     asker, model, _ = asker_for([ServerBusyError("status 429", 3)] * 6 + [GOOD])
     before = asker.clock.now()
     assert ask(asker, request()).state == "done"
@@ -165,9 +166,9 @@ def test_waits_double_up_to_half_a_minute_and_are_spread() -> None:
             waits.append(seconds)
             super().wait(seconds, end)
 
-    model = ScriptedModel(lambda *_: CallError("status 500", again=True))
     for _ in range(2):
-        ask(Asker(model, SETTINGS, Journal(), clock=ListingClock()), request())
+        model = ScriptedModel(lambda number, *_: CallError("status 500", again=True) if number else GOOD)
+        carry_out(plans(2, []), Asker(model, SETTINGS, Journal(), concurrency=1, clock=ListingClock()))
     assert waits[:6] == waits[6:]  # in the same way each time
     for wait, about in zip(waits, [1, 2, 4, 8, 16, 30], strict=False):
         assert wait == pytest.approx(about, rel=0.25)
@@ -212,10 +213,89 @@ def test_an_error_that_stops_everything_says_that_the_file_keeps_what_was_judged
 
 
 def test_a_server_that_is_gone_stops_everything_after_some_requests() -> None:
-    asker, _, journal = asker_for([CallError("the connection failed", again=True)])
-    with pytest.raises(KaratError, match="the last 20 requests got no reply: the connection failed"):
+    asker, _, journal = asker_for([GOOD, CallError("the connection failed", again=True)])
+    with pytest.raises(NoReplyError, match="the last 20 calls got no reply: the connection failed"):
+        carry_out(plans(1000, []), asker)
+    assert 20 <= len(journal.written) <= 21
+
+
+def test_a_server_that_never_gave_a_reply_is_not_asked_on() -> None:
+    asker, model, journal = asker_for([CallError("status 500: oops", again=True)], concurrency=4)
+    before = asker.clock.now()
+    with pytest.raises(NoReplyError, match=r"^the server has not given a single reply: status 500: oops$") as raised:
+        carry_out(plans(1000, []), asker)
+    assert raised.value.exit_status == 1
+    assert len(model.asked) <= 4 * 3 + 4
+    assert asker.clock.now() - before < 4 * 4
+    assert len(journal.written) <= 4
+
+
+def test_a_call_that_always_fails_does_not_stop_those_after_it() -> None:
+    asker, model, _ = asker_for([CallError("status 500", again=True)] * 3 + [GOOD], concurrency=1)
+    usage = carry_out(plans(5, []), asker)
+    assert (usage.failed, usage.done, len(model.asked)) == (1, 4, 3 + 4)
+
+
+def test_a_slow_first_reply_is_waited_for_while_others_get_errors() -> None:
+    """As of a server that has two slots, and no queue."""
+    slow = threading.Event()
+
+    def rule(number: int, *_: Any) -> Any:
+        if number >= 12:
+            slow.set()
+        if number < 2:
+            slow.wait(30)
+        return GOOD if number < 2 or number > 12 else CallError("status 500", again=True)
+
+    asker, _, _ = asker_for(rule, concurrency=4)
+    usage = carry_out(plans(10, []), asker)
+    assert usage.done + usage.failed == 10
+    assert usage.done >= 2
+
+
+def test_a_rate_limit_is_no_reason_to_give_up_on_a_server_that_gave_no_reply_yet() -> None:
+    asker, model, _ = asker_for([ServerBusyError("status 429", 3)] * 6 + [GOOD], concurrency=1)
+    assert carry_out(plans(2, []), asker).done == 2
+    asker, model, _ = asker_for([ServerBusyError("status 503", may_cost=True)], concurrency=1)
+    with pytest.raises(NoReplyError, match="has not given a single reply: status 503"):
+        carry_out(plans(2, []), asker)
+    assert len(model.asked) == 2 * 3
+
+
+def test_a_server_that_is_away_is_not_given_up_on_soon_if_the_file_has_replies(tmp_path: Path) -> None:
+    """The last open questions may be those that it cannot process."""
+    outcomes: list[RequestOutcome] = []
+    model = ScriptedModel(lambda number, *_: CallError("status 500", again=True) if number else GOOD)
+    with Journal(tmp_path / "verdicts.jsonl") as file:
+        carry_out(plans(1, []), Asker(model, SETTINGS, file, clock=FakeClock()))
+        usage = carry_out(plans(6, outcomes), Asker(model, SETTINGS, file, concurrency=1, clock=FakeClock()))
+    assert (usage.known, usage.done, usage.failed, len(model.asked)) == (1, 1, 5, 1 + 5 * 3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [(CallError("status 400: no", again=False), "status 400: no"), ("?", r"The reply is not JSON\.")],
+)
+def test_if_none_of_the_first_calls_succeeds_the_others_are_not_made(answer: Any, reason: str) -> None:
+    asker, _, journal = asker_for([answer])
+    with pytest.raises(NoReplyError, match=f"^none of the first 20 calls succeeded: {reason}"):
         carry_out(plans(1000, []), asker)
     assert 19 <= len(journal.written) <= 20
+
+
+def test_a_refusal_is_called_one_and_is_not_asked_for_again() -> None:
+    asker, model, _ = asker_for([ModelReply("I cannot help with that.", 100, 10, is_refusal=True)])
+    outcome = ask(asker, request())
+    assert (outcome.state, outcome.error, outcome.reply) == (
+        "failed",
+        "The model refused to reply.",
+        "I cannot help with that.",
+    )
+    assert len(model.asked) == 1
+    again = ask(asker, request())
+    assert (again.error, len(model.asked)) == ("The model refused to reply.", 1)
+    asker, _, _ = asker_for([ModelReply(GOOD, 100, 10, is_refusal=True)])
+    assert ask(asker, request()).state == "done"
 
 
 def test_a_server_that_was_never_reached_stops_everything_soon() -> None:
@@ -234,8 +314,20 @@ def test_a_server_that_was_reached_may_be_away_for_a_while() -> None:
 
 def test_a_server_that_asks_to_wait_for_an_hour_is_not_waited_for() -> None:
     asker, _, _ = asker_for([ServerBusyError("come back later", 3600)])
-    with pytest.raises(KaratError, match="asks to wait for 3,600 seconds: come back later"):
+    with pytest.raises(NoReplyError, match="asks to wait for 60 minutes: come back later"):
         ask(asker, request())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(601, "10 minutes"), (86_400, "24 hours"), (10 * 86_400, "10 days"), (1e308, "more than a year")],
+)
+def test_a_long_wait_is_worded_shortly_and_nobody_waits_for_it(seconds: float, words: str) -> None:
+    asker, _, _ = asker_for([ServerBusyError("status 429", seconds)])
+    before = asker.clock.now()
+    with pytest.raises(NoReplyError, match=f"^the server asks to wait for {words}: status 429$"):
+        carry_out(plans(20, []), asker)
+    assert asker.clock.now() == before
 
 
 def test_some_failures_do_not_disturb_the_others() -> None:

@@ -59,10 +59,10 @@ def test_limits_are_never_exceeded_whatever_happens(
 
 def test_what_others_cost_is_waited_for_before_the_rest_is_given_up() -> None:
     model = ScriptedModel(lambda *_: '{"label": 1}')
-    asker = Asker(model, SETTINGS, Journal(), budget=CallBudget(max_tokens=2400), clock=FakeClock())
-    usage = carry_out(plans(10, []), asker)  # a request may need 2,132 tokens and needs 110
+    asker = Asker(model, SETTINGS, Journal(), budget=CallBudget(max_tokens=2450), clock=FakeClock())
+    usage = carry_out(plans(10, []), asker)  # a request may need 2,199 tokens and needs 110
     assert (usage.done, usage.not_asked) == (3, 7)
-    note = "not everything was asked: another request, with up to 2,132 tokens, may exceed the limit of tokens"
+    note = "not everything was asked: another request, with up to 2,199 tokens, may exceed the limit of tokens"
     assert asker.notes == [note]
 
 

@@ -24,6 +24,7 @@ from karat.grounding.judges.requests import (
     ModelReply,
     ModelSettings,
     ServerBusyError,
+    with_schema,
 )
 from karat.grounding.judges.sending import Asker
 from tests.llm_server import LLMServer, Response, Sent, error, reply
@@ -190,7 +191,7 @@ def test_requests_that_reach_no_end_do_not_hold_up_the_others(monkeypatch: pytes
         reply({"label": 1}, cut=20),
         error(503, headers={"Retry-After": "0.01"}),
         reply({"label": 1}, delay=5.0),
-        error(500, "x" * 100, pause=0.02),  # the client reads errors without a limit of time
+        error(500, "x" * 100, pause=0.02),
         reply("not what was asked for"),
     ]
     with LLMServer(lambda _: {"label": 1}, first=bad) as server:
@@ -237,14 +238,15 @@ def test_the_client_repeats_nothing_by_itself(response: Response) -> None:
 def test_attempts_without_a_reply_are_booked_too(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The connection breaks, so that the model may have replied: each attempt counts with all that it may cost."""
     monkeypatch.setattr("karat.grounding.judges.sending._FIRST_WAIT", 0.001)
-    most = most_tokens([*(each["content"] for each in request("question 0").messages), json.dumps({"type": "object"})])
+    most = most_tokens([each["content"] for each in with_schema(request("question 0").messages, SCHEMA)])
     limits = {"max_calls": 4, "max_tokens": 4 * (most + 2048), "max_cost": 4 * (most + 2048) / 1e6}
     budget = CallBudget(**{limit: limits[limit]}, prices=Prices(1.0, 1.0))  # type: ignore[arg-type]
     with LLMServer(lambda _: Response(hang_up=True)) as server:
         model = language_model("tester", base_url=server.url)
         usage = carry_out(plans(5, []), Asker(model, SETTINGS, Journal(), concurrency=2, budget=budget))
         assert len(server.sent) == usage.requests == 4
-    assert (usage.not_asked, usage.failed) == (5, 0)
+    assert usage.not_asked + usage.failed == 5
+    assert 1 <= usage.failed <= 2  # those that were sent
 
 
 def test_no_more_requests_than_allowed_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:

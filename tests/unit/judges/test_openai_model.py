@@ -210,13 +210,17 @@ def test_other_mistakes_leave_everything_as_it_is(serve: Serve, message: str) ->
     [
         (reply("yes", tokens=None), ModelReply("yes")),
         (reply("yes", finish="length"), ModelReply("yes", 100, 10, is_cut=True)),
-        (completion({"role": "assistant", "content": None, "refusal": "I cannot."}), ModelReply("I cannot.", 100, 10)),
+        (
+            completion({"role": "assistant", "content": None, "refusal": "I cannot."}),
+            ModelReply("I cannot.", 100, 10, is_refusal=True),
+        ),
+        (reply("", finish="content_filter"), ModelReply("", 100, 10, is_refusal=True)),
         (completion({"role": "assistant", "content": None}), ModelReply("", 100, 10)),
         (completion({"content": [{"type": "text", "text": "a"}, {"type": "x"}, "b"]}), ModelReply("ab", 100, 10)),
         (error(400, "Could not finish the message because max_tokens was reached."), ModelReply("", is_cut=True)),
         (reply("ä\u2028🙂", tokens=(True, -1)), ModelReply("ä\u2028🙂")),
     ],
-    ids=["no usage", "cut off", "refusal", "null", "parts", "no room for a reply", "strange usage"],
+    ids=["no usage", "cut off", "refusal", "filter", "null", "parts", "no room for a reply", "strange usage"],
 )
 def test_replies_of_all_forms_are_read(serve: Serve, response: Response, expected: ModelReply) -> None:
     assert ask(serve(response)) == expected

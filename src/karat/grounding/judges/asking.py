@@ -48,7 +48,11 @@ def open_asker(options: JudgeOptions, path: str | None) -> Iterator[Asker]:
             model = RecordedModel(_replayed_name(options, journal))
         else:
             model = language_model(
-                options.model, base_url=options.base_url, api_key_env=options.api_key_env, timeout=options.timeout
+                options.model,
+                base_url=options.base_url,
+                api_key_env=options.api_key_env,
+                timeout=options.timeout,
+                needs_limit=options.max_tokens_total is not None or options.max_cost is not None,
             )
             stack.callback(model.close)
         budget = CallBudget(

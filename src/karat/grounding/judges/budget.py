@@ -17,6 +17,7 @@ from karat.output.tables import Cell, Table
 _MILLION = 1_000_000
 _TOKENS_PER_MESSAGE = 16  # roles and separators
 _SECONDS_BETWEEN_CHECKS = 0.1  # whether everything is to stop
+_ROUNDING = 1e-9  # of sums of costs
 
 
 class Prices(NamedTuple):
@@ -91,6 +92,11 @@ class Usage:
         tokens = f"{self.tokens_in + self.tokens_out:,} tokens"
         return f"{plural(self.calls, 'call')}, {self.failed:,} failed, {tokens}{self._cost_text()}"
 
+    @property
+    def is_failure(self) -> bool:
+        """Whether everything that was to be asked has failed."""
+        return self.failed > 0 and not self.done
+
     def _cost_text(self) -> str:
         return "" if self.cost is None else f", cost {cost_text(self.cost)}"
 
@@ -112,7 +118,10 @@ class Charge(NamedTuple):
 
 
 class CallBudget:
-    """Limits that are never exceeded: what an attempt may cost is reserved before, and settled afterwards."""
+    """Limits that are never exceeded: what an attempt may cost is reserved before, and settled afterwards.
+
+    If it is not known what an attempt has cost, what was reserved for it stays booked.
+    """
 
     def __init__(
         self,
@@ -130,7 +139,24 @@ class CallBudget:
         self._limits: dict[str, float | None] = {"calls": max_calls, "tokens": max_tokens, "cost": max_cost}
         self._open = self._tokens = 0
         self._cost = 0.0
+        self._unknown = self._unknown_tokens = 0  # attempts of which it is not known what they cost
         self._settled = threading.Condition()
+
+    @property
+    def notes(self) -> list[str]:
+        """Which limit was reached, and how much of it is not known to be spent."""
+        notes = [f"not everything was asked: {self.exceeded}"] if self.exceeded else []
+        if self._unknown and (self._limits["tokens"] is not None or self._limits["cost"] is not None):
+            says = f"{plural(self._unknown, 'request')} got no answer that says how many tokens were used"
+            most = f"{'it' if self._unknown == 1 else 'them'}, {plural(self._unknown_tokens, 'token')}"
+            notes.append(f"{says}: the limits count the most that is possible for {most}")
+        totals = {"tokens": self._tokens, "cost": self._cost}
+        for name, total in totals.items():
+            limit = self._limits[name]
+            if limit is not None and total > limit * (1 + _ROUNDING):
+                amount = cost_text(total) if name == "cost" else f"{total:,}"
+                notes.append(f"the limit of {name} was exceeded ({amount}), by replies longer than max_tokens allows")
+        return notes
 
     def charge(self, tokens_in: int, tokens_out: int) -> Charge:
         """What so many tokens cost; nothing without prices."""
@@ -157,10 +183,13 @@ class CallBudget:
                     self.exceeded = f"another request{tokens} may exceed the limit of {limit}"
         return False
 
-    def settle(self, reserved: Charge, actual: Charge) -> None:
-        """An attempt has ended, and this is what it cost."""
+    def settle(self, reserved: Charge, actual: Charge, *, is_known: bool = True) -> None:
+        """An attempt has ended, and this is what it cost, or the most that it can have cost."""
         with self._settled:
             self._open -= 1
+            if not is_known:
+                self._unknown += 1
+                self._unknown_tokens += actual.tokens
             self._tokens += actual.tokens - reserved.tokens
             self._cost += actual.cost - reserved.cost
             self._settled.notify_all()

@@ -15,6 +15,7 @@ from karat.grounding.judges.requests import (
     ModelSettings,
     with_schema,
 )
+from karat.grounding.judges.secrets import Secrets
 from karat.grounding.judges.server_responses import exception_failure, token_counts
 
 MODEL_HINT = (
@@ -28,6 +29,7 @@ def language_model(
     base_url: str | None = None,
     api_key_env: str | None = "OPENAI_API_KEY",
     timeout: float = 60.0,
+    needs_limit: bool = False,
 ) -> LanguageModel:
     """A language model.
 
@@ -37,12 +39,13 @@ def language_model(
     - a function that is called with a list of messages (`{"role": "user", "content": "..."}`) and returns a text
 
     Only a server is told the settings (temperature, seed, limit of tokens); a generator and a function have their own.
+    With `needs_limit`, a server that refuses a limit of tokens is not asked without one.
     """
     name = model_name(model)
     if isinstance(model, str):
         from karat.grounding.judges.openai_model import OpenAIModel
 
-        return OpenAIModel(name, base_url=base_url, api_key_env=api_key_env, timeout=timeout)
+        return OpenAIModel(name, base_url=base_url, api_key_env=api_key_env, timeout=timeout, needs_limit=needs_limit)
     if hasattr(model, "run"):
         return _FunctionModel(name, _generator_function(model))
     return _FunctionModel(name, cast("Callable[[list[Message]], object]", model))
@@ -82,6 +85,7 @@ class _FunctionModel:
     def __init__(self, name: str, function: Callable[[list[Message]], object]) -> None:
         self.name = name
         self._function = function
+        self._secrets = Secrets()
 
     def close(self) -> None:
         """A function stays as it is."""
@@ -103,10 +107,9 @@ class _FunctionModel:
         except Exception as error:
             failure = exception_failure(error)
         else:
+            reply = ModelReply(reply) if isinstance(reply, str) else reply
             if isinstance(reply, ModelReply):
-                return reply
-            if isinstance(reply, str):
-                return ModelReply(reply)
+                return reply._replace(text=self._secrets.masked(reply.text))
             what = f"the model {self.name} returned {shown(reply)}"
             failure = CallError(what, again=False, fatal=True, hint="It has to return a text.")
         raise failure  # here, where the exception above is not part of it: its message may contain a key
@@ -128,8 +131,10 @@ def _generator_function(generator: Any) -> Callable[[list[Message]], ModelReply]
         made = [make[message["role"]](message["content"]) for message in messages]
         replies = generator.run(messages=made).get("replies")
         if not replies:
-            raise CallError("the chat generator returned no replies", again=True)
-        return ModelReply(replies[0].text or "", *token_counts(replies[0].meta.get("usage")))
+            raise CallError("the chat generator returned no replies", again=True, may_cost=True)
+        meta = replies[0].meta
+        is_refusal = meta.get("finish_reason") == "content_filter"
+        return ModelReply(replies[0].text or "", *token_counts(meta.get("usage")), is_refusal=is_refusal)
 
     return call
 

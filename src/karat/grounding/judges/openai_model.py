@@ -6,13 +6,13 @@ import json
 import os
 import re
 import threading
-import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from karat.errors import KaratError, Parameter
+from karat.errors import Message as Wording
 from karat.errors.installing import pip_install
 from karat.grounding.judges.requests import (
     AskAgainError,
@@ -24,15 +24,30 @@ from karat.grounding.judges.requests import (
     RequestTooLongError,
     UnreachableError,
     with_schema,
+    without_system_role,
 )
-from karat.grounding.judges.secrets import REPLACED, is_secret, without_secrets
-from karat.grounding.judges.server_responses import failure, read_response, refused_parameters
+from karat.grounding.judges.response_bodies import HEADERS, body_of, reading_hooks
+from karat.grounding.judges.secrets import Secrets, check_key_variable, without_secrets
+from karat.grounding.judges.server_responses import (
+    error_message,
+    failure,
+    read_response,
+    refused_parameters,
+    token_counts,
+    tokens_in_text,
+)
 
 _CONNECT = 10.0  # seconds for a connection
-_LONGEST_REPLY = 10_000_000  # bytes
 _REFUSALS = (400, 404, 422)
+_ROLE_REFUSALS = (*_REFUSALS, 500)  # llama.cpp fails if the template of a model has no such role
 _FORMAT = re.compile(r"response_format|schema|json_object|structured.outputs?|guided|requested parameters", re.I)
 _TOO_MUCH = re.compile(r"context.length|context window|too long|too large|at most|maximum|less than or equal", re.I)
+_ROLES = re.compile(
+    r"messages\[\d+\]\.role|system\W{0,3}(?:role|messages?|prompts?|instructions?)\b.{0,40}\b(?:not|unsupported)\b"
+    r"|(?:\bnot\b|n't|unsupported|unknown|invalid).{0,40}\bsystem\W{0,3}(?:role|messages?|prompts?|instructions?)\b"
+    r"|roles must alternate|only user and assistant|developer instruction is not enabled",
+    re.I,
+)
 _ENDED = re.compile(r"could not finish|output limit was reached", re.I)  # before the first word of the reply
 _NO_KEY = "not-needed"  # what a server without keys is sent
 
@@ -44,12 +59,18 @@ class _Protocol:
     format: Literal["schema", "object", "none"] = "schema"
     limit: Literal["max_tokens", "max_completion_tokens"] | None = "max_tokens"
     options: tuple[str, ...] = ("temperature", "seed")
+    has_system_role: bool = True
 
 
 class OpenAIModel:
-    """A model by its name. The key is in the client, and nowhere else."""
+    """A model by its name. The key is in the client, and in what keeps it out of replies.
 
-    def __init__(self, name: str, *, base_url: str | None, api_key_env: str | None, timeout: float) -> None:
+    With `needs_limit`, the server must accept a limit of the tokens of a reply, so that what it costs has a limit.
+    """
+
+    def __init__(
+        self, name: str, *, base_url: str | None, api_key_env: str | None, timeout: float, needs_limit: bool = False
+    ) -> None:
         try:
             import openai
         except ImportError:
@@ -61,19 +82,33 @@ class OpenAIModel:
         self.notes: list[str] = []
         self._key_name = api_key_env
         self._timeout = timeout
+        self._needs_limit = needs_limit
         self._protocol = _Protocol()
         self._lock = threading.Lock()
+        self._under_way, self._is_closed = 0, False
+        key = _key(api_key_env, is_needed=not (base_url or os.environ.get("OPENAI_BASE_URL")))
+        self._secrets = Secrets(key)
         self._client = openai.OpenAI(
-            api_key=_key(api_key_env, is_needed=not (base_url or os.environ.get("OPENAI_BASE_URL"))),
+            api_key=key,
             base_url=base_url,
             timeout=openai.Timeout(timeout, connect=min(timeout, _CONNECT)),
             max_retries=0,  # sending.py repeats them, within the limits
+            default_headers=HEADERS,
+            http_client=openai.DefaultHttpxClient(event_hooks=reading_hooks(timeout)),
         )
         weakref.finalize(self, self._client.close).atexit = False
 
     def close(self) -> None:
-        """Close all connections."""
-        self._client.close()
+        """Close all connections; those of requests that are under way when these have ended."""
+        self._count_under_way(0, is_closed=True)
+
+    def _count_under_way(self, more: int, *, is_closed: bool = False) -> None:
+        with self._lock:
+            self._under_way += more
+            self._is_closed |= is_closed
+            if self._under_way or not self._is_closed:
+                return
+        self._client.close()  # a connection that is made after this would stay open
 
     def ask(
         self, messages: Sequence[Message], schema: Mapping[str, Any], *, settings: ModelSettings, sample: int
@@ -81,43 +116,57 @@ class OpenAIModel:
         """Ask once."""
         protocol = self._protocol
         problem: Exception
+        self._count_under_way(1)
         try:
             return self._send(_arguments(protocol, messages, schema, settings, sample))
         except CallError as error:
             problem = error
         except Exception as error:
-            if getattr(error, "status_code", None) == 400 and _ENDED.search(str(error)):
-                return ModelReply("", is_cut=True)
-            problem = self._problem(error, protocol)
+            result = self._status(error, protocol) if hasattr(error, "status_code") else self._problem(error)
+            if isinstance(result, ModelReply):
+                return result
+            problem = result
+        finally:
+            self._count_under_way(-1)
         raise problem  # here, where the exception of the client is not part of it: it knows the key
 
     def _send(self, arguments: Mapping[str, Any]) -> ModelReply:
-        """Send a request, and read the response as it comes, so that one that takes too long can be given up on."""
-        end = time.monotonic() + self._timeout
-        body = bytearray()
+        """Send a request, and read the response."""
         with self._client.chat.completions.with_streaming_response.create(**arguments) as response:
-            for part in response.iter_bytes():
-                body += part
-                if time.monotonic() > end:
-                    raise LateReplyError(self._timeout)
-                if len(body) > _LONGEST_REPLY:
-                    raise CallError(f"the reply has more than {_LONGEST_REPLY:,} bytes", again=False, may_cost=True)
-        return read_response(self._without_key(body.decode(errors="replace")), response.headers)
+            body = body_of(response.http_response)
+        text = self._secrets.masked(body.text)
+        if body.error is None:
+            return read_response(text, response.headers)
+        problem = body.error if isinstance(body.error, CallError) else self._problem(body.error)
+        problem.tokens = tokens_in_text(text)
+        raise problem
 
-    def _problem(self, error: Exception, protocol: _Protocol) -> Exception:
+    def _status(self, error: Any, protocol: _Protocol) -> ModelReply | Exception:
+        """What a status other than 200 means, in words that do not contain the key."""
+        text = self._secrets.masked(body_of(error.response).text.strip())
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError):
+            body = text
+        status, message = error.status_code, error_message(body)
+        if status == 400 and _ENDED.search(message):
+            usage = body.get("usage") if isinstance(body, dict) else None
+            return ModelReply("", *token_counts(usage), is_cut=True)
+        problem = failure(status, error.response.headers, body, self._key_name)
+        if isinstance(problem, RequestTooLongError):
+            return problem
+        refused = refused_parameters(body) if status in _REFUSALS else ""
+        lacks_role = status in _ROLE_REFUSALS and bool(_ROLES.search(f"{refused} {message}"))
+        refusal = self._refusal(refused, lacks_role, protocol) if refused or lacks_role else None
+        return problem if refusal is None else refusal
+
+    def _problem(self, error: Exception) -> CallError:
         """What an exception of the client means, in words that do not contain the key."""
         import openai
 
-        if isinstance(error, openai.APIStatusError):
-            body = json.loads(self._without_key(json.dumps(error.body)))
-            problem = failure(error.status_code, error.response.headers, body, self._key_name)
-            is_refusal = error.status_code in _REFUSALS and not isinstance(problem, RequestTooLongError)
-            if is_refusal and self._leaves_out(refused_parameters(body), protocol):
-                return AskAgainError()
-            return problem
         cause = error.__cause__ or error
-        is_connection = isinstance(error, openai.APIConnectionError) or type(error).__module__.startswith("httpx")
-        text = without_secrets(self._without_key(str(cause) or type(cause).__name__))
+        is_connection = isinstance(error, openai.APIConnectionError) or type(error).__module__.startswith("http")
+        text = without_secrets(self._secrets.masked(str(cause) or type(cause).__name__))
         if is_connection and "Connect" in type(cause).__name__:
             return UnreachableError(text)
         if is_connection and "Timeout" in type(cause).__name__:
@@ -126,31 +175,25 @@ class OpenAIModel:
             return CallError(f"the connection failed: {text}", again=True, may_cost=True)
         return CallError(f"{type(error).__name__}: {text}", again=False)
 
-    def _leaves_out(self, refused: str, protocol: _Protocol) -> bool:
-        """Leave out what the server refuses from now on; False if that is nothing that can be left out."""
+    def _refusal(self, refused: str, lacks_role: bool, protocol: _Protocol) -> Exception | None:
+        """Leave out what the server refuses from now on; None if that is nothing that can be left out."""
         with self._lock:
             if self._protocol != protocol:
-                return True  # another request has found out something in the meantime
-            reduced = _without(refused, protocol)
+                return AskAgainError()  # another request has found out something in the meantime
+            reduced = _without(refused, protocol, lacks_role=lacks_role)
             if reduced is None:
-                return False
+                return None
+            if self._needs_limit and reduced[0].limit is None:
+                return _no_limit()
             self._protocol, note = reduced
             self.notes.append(note)
-            return True
-
-    def _without_key(self, text: str) -> str:
-        """A text, or JSON, without the key, which JSON may write with backslashes."""
-        key = self._client.api_key
-        if key == _NO_KEY or not is_secret(key):
-            return text
-        in_json = json.dumps(key)[1:-1]
-        for spelling in (in_json.replace("/", "\\/"), in_json, key):
-            text = text.replace(spelling, REPLACED)
-        return text
+            return AskAgainError()
 
 
 def _key(variable: str | None, *, is_needed: bool) -> str:
     """The key in an environment variable."""
+    if variable:
+        check_key_variable(variable)
     key = os.environ.get(variable, "").strip() if variable else ""
     if not key and is_needed:
         url = Parameter("base_url")
@@ -173,9 +216,10 @@ def _arguments(
 ) -> dict[str, Any]:
     """A request, with what the server accepts."""
     has_schema = bool(schema) and protocol.format == "schema"
+    sent = [*messages] if has_schema else with_schema(messages, schema)
     arguments: dict[str, Any] = {
         "model": settings.model,
-        "messages": [*messages] if has_schema else with_schema(messages, schema),
+        "messages": sent if protocol.has_system_role else without_system_role(sent),
     }
     if has_schema:
         named = {"name": "reply", "schema": schema, "strict": True}
@@ -188,8 +232,11 @@ def _arguments(
     return arguments | {name: values[name] for name in protocol.options}
 
 
-def _without(refused: str, protocol: _Protocol) -> tuple[_Protocol, str] | None:
+def _without(refused: str, protocol: _Protocol, *, lacks_role: bool) -> tuple[_Protocol, str] | None:
     """The protocol without what is refused, and a note about it."""
+    if lacks_role and protocol.has_system_role:
+        note = "the server refuses messages of the system: instructions and data were sent in one message"
+        return replace(protocol, has_system_role=False), note
     if _FORMAT.search(refused) and protocol.format == "schema":
         return replace(protocol, format="object"), "the server refuses JSON schemas: it was asked for JSON instead"
     if _FORMAT.search(refused) and protocol.format == "object":
@@ -207,3 +254,13 @@ def _without(refused: str, protocol: _Protocol) -> tuple[_Protocol, str] | None:
             options = tuple(each for each in protocol.options if each != name)
             return replace(protocol, options=options), f"the server refuses {name}: it was left out"
     return None
+
+
+def _no_limit() -> CallError:
+    """What a reply costs would have no limit."""
+    what = "the server accepts no limit of tokens, neither max_tokens nor max_completion_tokens"
+    hint: Wording = [
+        "What a reply costs has no limit then. Use another model, or instead of ", Parameter("max_tokens_total"),
+        " and ", Parameter("max_cost"), " limit the number of requests: ", Parameter("max_calls"), ".",
+    ]  # fmt: skip
+    return CallError(what, again=False, fatal=True, hint=hint)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol, TypedDict
 
+from karat.errors import Message as Wording
 from karat.grounding.judges.replies import UnreadableReplyError, decode_reply
 
 Record = Mapping[str, Any]
@@ -85,13 +86,27 @@ class ModelSettings:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
+class TokenCounts(NamedTuple):
+    """How many tokens a request used, as far as the server says so."""
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+_UNKNOWN = TokenCounts()
+
+
 class ModelReply(NamedTuple):
-    """The reply of a model, as text, with the tokens that were counted, and whether it ends at the token limit."""
+    """The reply of a model, as text, with the tokens that were counted, and whether it ends at the token limit.
+
+    `is_refusal`: the model refused to reply, or a filter has stopped it; the text is what it said about that.
+    """
 
     text: str
     tokens_in: int | None = None
     tokens_out: int | None = None
     is_cut: bool = False
+    is_refusal: bool = False
 
 
 class LanguageModel(Protocol):
@@ -118,25 +133,40 @@ class CallError(Exception):
     """A request got no reply; `again` says whether another try may succeed, as after a time-out.
 
     `fatal`: no request can succeed, as with a wrong key or an unknown model; `hint` says what to do. `may_cost`: the
-    model may have replied, but the reply did not arrive.
+    model may have replied, but the reply did not arrive; `tokens` are what it used, if the server says so.
     """
 
     def __init__(
-        self, what: str, *, again: bool, fatal: bool = False, may_cost: bool = False, hint: str | None = None
+        self,
+        what: str,
+        *,
+        again: bool,
+        fatal: bool = False,
+        may_cost: bool = False,
+        tokens: TokenCounts = _UNKNOWN,
+        hint: Wording | None = None,
     ) -> None:
         super().__init__(what)
         self.again = again
         self.fatal = fatal
         self.may_cost = may_cost
+        self.tokens = tokens
         self.hint = hint
 
 
 class ServerBusyError(CallError):
     """The server asks to wait: status 429, 503 or 529, with the seconds of Retry-After if it says so."""
 
-    def __init__(self, what: str, wait: float | None = None) -> None:
-        super().__init__(what, again=True)
+    def __init__(
+        self, what: str, wait: float | None = None, *, may_cost: bool = False, tokens: TokenCounts = _UNKNOWN
+    ) -> None:
+        super().__init__(what, again=True, may_cost=may_cost, tokens=tokens)
         self.wait = wait
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the request was refused until later, rather than processed in vain."""
+        return bool(self.wait) or not self.may_cost
 
 
 class LateReplyError(CallError):
@@ -149,8 +179,8 @@ class LateReplyError(CallError):
 class RequestTooLongError(CallError):
     """The model refuses a request because it is too long: a part of it may fit."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what, again=False)
+    def __init__(self, what: str, *, may_cost: bool = False, tokens: TokenCounts = _UNKNOWN) -> None:
+        super().__init__(what, again=False, may_cost=may_cost, tokens=tokens)
 
 
 class UnreachableError(CallError):
@@ -195,6 +225,15 @@ def with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[
     wanted = "Reply with one JSON object that matches this JSON schema, and with nothing else:"
     content = f"{first['content']}\n\n{wanted}\n{json.dumps(schema)}"
     return [{"role": first["role"], "content": content}, *others]
+
+
+def without_system_role(messages: Sequence[Message]) -> list[Message]:
+    """Messages for a model that has no role for instructions: they come before the data, in one message of the user."""
+    if len(messages) < 2 or messages[0]["role"] != "system":
+        return [*messages]
+    system, user, *others = messages
+    content = f"{system['content']}\n\nThe data, as JSON:\n{user['content']}"
+    return [{"role": user["role"], "content": content}, *others]
 
 
 class Batch:
@@ -248,9 +287,13 @@ class OpenCall:
     def read(self, reply: ModelReply) -> None:
         """Read a reply: `records` are what it says, and `problem` what is wrong with it."""
         self.reply = reply.text.encode(errors="replace").decode()  # lone surrogates can neither be sent nor written
-        self.tokens_in += reply.tokens_in or 0
-        self.tokens_out += reply.tokens_out or 0
+        self.add_tokens(reply.tokens_in, reply.tokens_out)
         self.records, self.problem, self.draft = read_reply(self.request, reply._replace(text=self.reply))
+
+    def add_tokens(self, tokens_in: int | None, tokens_out: int | None) -> None:
+        """Count what an attempt used, as far as it is known."""
+        self.tokens_in += tokens_in or 0
+        self.tokens_out += tokens_out or 0
 
     def is_asked_again(self, reply: ModelReply) -> bool:
         """Change what is asked after a reply with a problem: allow more tokens, or say what is wrong; each once."""
@@ -258,7 +301,7 @@ class OpenCall:
             self.was_cut = True
             self.settings = replace(self.settings, max_tokens=_LONGER * self.settings.max_tokens)
             return True
-        if reply.is_cut or self.was_unreadable:
+        if reply.is_cut or reply.is_refusal or self.was_unreadable:
             return False
         self.was_unreadable = True
         error = json.dumps({"error": self.problem, "task": "Write the whole reply again, as JSON only."})
@@ -285,6 +328,8 @@ def read_reply(request: ModelRequest, reply: ModelReply) -> ReadReply:
         read = request.read(decode_reply(reply.text))
     except UnreadableReplyError as error:
         read = ReadReply((), str(error))
+    if read.problem and reply.is_refusal:
+        return read._replace(problem="The model refused to reply.")
     if read.problem and reply.is_cut:
         return read._replace(problem="The reply was cut off at the limit of tokens.")
     return read

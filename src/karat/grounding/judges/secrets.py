@@ -1,15 +1,97 @@
-"""Keeps keys out of messages, notes and files, also where a server repeats them."""
+"""Keeps keys out of messages, notes and files, also where a server repeats them: whole, in part, escaped or encoded."""
 
 from __future__ import annotations
 
+import base64
 import os
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from karat.errors import KaratError, Message, Parameter
 
 REPLACED = "[key]"
 
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)  # of environment variables
+# The same as whole words, for texts in which ordinary words must stay: not TOKENIZER or KEYBOARD_LAYOUT.
+_SECRET_NAMES = re.compile(r"(?:.*_)?(?:API_?|ACCESS_?|SECRET_?)?(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)", re.I)
+_GENERATED = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9_~+=-][\w.~+/=-]{19,}", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHORTEST = 8  # characters; what is shorter may be a word of a text
+_SHORTEST_WITH_PARTS = 20  # characters of a key that is not shown in part either
+_PART = 12  # characters of a key that are too many to be shown
+_ENCODED_PART = 16  # the same in Base64
+_BLOCK = 6  # half a part, so that every part has one of the blocks that a key is divided into
 _KEYS = re.compile(r"\b(?:sk|pk|rk|gsk|hf|xai)[-_][\w*.-]{8,}|(?i:\bbearer )[\w.~+/-]{16,}")
+# What the keys of a provider have in common.
+_PREFIX = re.compile(
+    r"(?:sk|pk|rk|gsk|csk|hf|xai|r8|fw|tgp|pplx|nvapi|glpat|github)[-_](?:(?:[a-z]{2,7}\d{0,2}|v\d)[-_]){0,2}"
+)
+_ESCAPE = re.compile(
+    r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|(.))|%(?:25)*([0-9a-f]{2})|&#(?:x([0-9a-f]{2})|([0-9]{2,3}));", re.I | re.S
+)
+_BASES = (16, 16, 0, 16, 16, 10)  # of the numbers in the groups; one is the character itself
+
+
+class _Spelling(NamedTuple):
+    """A key as it may stand in a text: a part of `least` characters is recognized, if it is not within the prefix."""
+
+    text: str
+    prefix: int
+    least: int
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where it stands, or a part of it."""
+        for start in range(self.prefix, len(self.text) - _BLOCK + 1, _BLOCK):
+            block, at = self.text[start : start + _BLOCK], 0
+            while (at := text.find(block, at)) >= 0:
+                span = self._extended(text, at, start)
+                if span is None:
+                    at += 1
+                else:
+                    yield span
+                    at = span[1]
+
+    def _extended(self, text: str, at: int, start: int) -> tuple[int, int] | None:
+        """The longest part around a block that stands at this position; None if it is too short."""
+        before, after = 0, _BLOCK
+        while before < min(at, start) and text[at - before - 1] == self.text[start - before - 1]:
+            before += 1
+        while (
+            at + after < len(text) and start + after < len(self.text) and text[at + after] == self.text[start + after]
+        ):
+            after += 1
+        of_prefix = max(0, self.prefix - (start - before))
+        return (at - before, at + after) if before - of_prefix + after >= self.least else None
+
+
+class Secrets:
+    """The key of a server, and those in the environment, to be kept out of what a model replies."""
+
+    def __init__(self, *keys: str) -> None:
+        generated = {
+            value for name, value in _environment().items()
+            if _SECRET_NAMES.fullmatch(name) and _GENERATED.fullmatch(value)
+        }  # fmt: skip
+        self._spellings = [
+            spelling for key in sorted({*filter(_is_secret, keys), *generated}) for spelling in _spellings(key)
+        ]
+
+    def masked(self, text: str) -> str:
+        r"""A text in which keys are replaced, also those in JSON or in an address within it.
+
+        >>> secrets = Secrets("sk-proj-Zm9vYmFyYmF6cXV4")
+        >>> secrets.masked("It begins with sk-proj-Zm9vYmFyYmF6, in JSON \\u005am9vYmFyYmF6cXV4.")
+        'It begins with [key], in JSON [key].'
+        """
+        spans = {span for spelling in self._spellings for span in spelling.spans(text)}
+        if self._spellings and ("\\" in text or "%" in text or "&#" in text):
+            plain, places = _unescaped(text)
+            found = {span for spelling in self._spellings for span in spelling.spans(plain)}
+            spans |= {(places[start], places[end]) for start, end in found}
+        for start, end in _joined(spans):
+            text = f"{text[:start]}{REPLACED}{text[end:]}"
+        return text
 
 
 def without_secrets(text: str) -> str:
@@ -18,12 +100,67 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("Incorrect API key provided: sk-abc***********wxyz")
     'Incorrect API key provided: [key]'
     """
-    secrets = {value.strip() for name, value in os.environ.items() if _NAMES.search(name) and is_secret(value.strip())}
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, REPLACED)
+    text = Secrets().masked(text)
+    values = {value for name, value in _environment().items() if _NAMES.search(name) and len(value) >= _SHORTEST}
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, REPLACED)
     return _KEYS.sub(REPLACED, text)
 
 
-def is_secret(key: str) -> bool:
-    """Whether a key is long enough to be one, unlike `EMPTY` for a server that needs none."""
-    return len(key) >= _SHORTEST
+def check_key_variable(name: str) -> None:
+    """Refuse what is not the name of an environment variable, without showing it: it may be the key itself."""
+    is_key = _KEYS.search(name) or _PREFIX.match(name) or (_GENERATED.fullmatch(name) and not name.isupper())
+    if name not in os.environ and (is_key or not _VARIABLE.fullmatch(name)):
+        what: Message = [Parameter("api_key_env"), " is not the name of an environment variable"]
+        hint = "Put the key into a variable such as OPENAI_API_KEY, and pass the name of the variable."
+        raise KaratError(what, hint=hint)
+
+
+def _environment() -> dict[str, str]:
+    return {name: value.strip() for name, value in os.environ.items()}
+
+
+def _is_secret(key: str) -> bool:
+    """Whether a key is one, unlike `EMPTY` or `lm-studio` for a server that needs none."""
+    is_mixed = any(map(str.isdigit, key)) or (key != key.lower() and key[1:] != key[1:].lower())
+    return len(key) >= _SHORTEST_WITH_PARTS or (len(key) >= _SHORTEST and is_mixed)
+
+
+def _spellings(key: str) -> Iterator[_Spelling]:
+    """A key as it is, and in Base64, wherever it stands in what is encoded; a short one is recognized as a whole."""
+    public = _PREFIX.match(key)
+    prefix = public.end() if public and len(key) - public.end() >= _PART else 0
+    has_parts = len(key) >= _SHORTEST_WITH_PARTS
+    for text in {key, key.replace("\\", "")}:  # without backslashes, as `_unescaped` leaves it
+        yield _Spelling(text, prefix, _PART if has_parts else len(text) - prefix)
+    for offset in range(3):
+        data = b"\0" * offset + key[prefix:].encode()
+        encoded = base64.b64encode(data).decode()[(0, 2, 3)[offset] : len(data) * 8 // 6]
+        for text in {encoded, encoded.replace("+", "-").replace("/", "_")}:
+            yield _Spelling(text, 0, _ENCODED_PART if has_parts else len(text))
+
+
+def _unescaped(text: str) -> tuple[str, list[int]]:
+    """A text with the characters that are escaped in it, and where each of them begins; the end is the last place."""
+    parts: list[str] = []
+    places: list[int] = []
+    end = 0
+    for escape in _ESCAPE.finditer(text):
+        group = escape.lastindex or 0
+        character = escape[3] if group == 3 else chr(int(escape[group], _BASES[group - 1]))
+        parts += [text[end : escape.start()], character]
+        places += [*range(end, escape.start()), escape.start()]
+        end = escape.end()
+    parts.append(text[end:])
+    return "".join(parts), [*places, *range(end, len(text) + 1)]
+
+
+def _joined(spans: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans that do not overlap, the last one first."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined[::-1]

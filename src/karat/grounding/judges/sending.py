@@ -1,17 +1,16 @@
 """Gets a reply to a call: one loop that sends it, waits as long as the server asks for, and repeats what got no reply.
 
-Each attempt is booked against the limits before it is sent, and settled when it ends.
+Each attempt is booked against the limits before it is sent, and settled when it ends: with what the server says that it
+cost, or else with the most that it can have cost.
 """
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import count
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
@@ -29,7 +28,9 @@ from karat.grounding.judges.requests import (
     RequestState,
     RequestTooLongError,
     ServerBusyError,
+    TokenCounts,
     UnreachableError,
+    with_schema,
 )
 from karat.grounding.judges.secrets import without_secrets
 
@@ -38,8 +39,10 @@ MOST_REPEATS = 6
 _FIRST_WAIT = 1.0  # seconds until a request is repeated for the first time; twice as many each time after that
 _LONGEST_WAIT = 30.0
 _LONGEST_PAUSE = 600.0  # seconds that a server may ask to wait
-_MOST_ATTEMPTS = 3  # to reach a server that was never reached
-_MOST_UNANSWERED = 20  # requests in a row, all of them repeated
+_MOST_ATTEMPTS = 3  # before the first reply
+_MOST_UNANSWERED = 20  # calls in a row that got no reply, all of them repeated
+_MOST_UNANSWERED_FIRST = 2  # the same before the first reply
+_MOST_FAILED_FIRST = 20  # calls before the first one that succeeds
 _SECONDS_BETWEEN_CHECKS = 0.1  # whether everything has stopped
 _GRACE = 1.0  # seconds in which a model can notice the time limit itself
 _GO_ON = "What was judged so far is kept: run the same again to go on from there."
@@ -58,6 +61,12 @@ class Clock:
     def wait(self, seconds: float, end: threading.Event) -> None:
         """Wait so many seconds, or until an event."""
         end.wait(seconds)
+
+
+class NoReplyError(KaratError):
+    """A server gives no replies, so that nothing more is asked."""
+
+    exit_status = 1
 
 
 class Result(NamedTuple):
@@ -89,8 +98,7 @@ class Asker:
     def notes(self) -> list[str]:
         """What was found out about the model, why requests were not sent, and why they failed."""
         counted = [_COUNTED] if self.counts_tokens else []
-        exceeded = [f"not everything was asked: {self.budget.exceeded}"] if self.budget.exceeded else []
-        return [*self.model.notes, *counted, *exceeded, *self._failures()]
+        return [*self.model.notes, *counted, *self.budget.notes, *self._failures()]
 
     @property
     def hint(self) -> str | None:
@@ -124,8 +132,11 @@ class Sender:
         self._slots = threading.Semaphore(asker.concurrency)  # one per attempt under way, also if it was given up on
         self._last_end = 0.0  # of any attempt
         self._resume_at = 0.0  # no request is sent before this time
-        self._unanswered = 0
-        self._was_reached = False
+        self._unanswered = self._failed = 0
+        self._first_attempts = 0  # under way
+        self._was_reached = self._has_replied = self._has_succeeded = False
+        self._has_known_replies = asker.journal.has_replies
+        self._extra_in = self._extra_out = 0  # tokens of an attempt beyond those that were thought to be the most
         self._lock = threading.Lock()
         self._random = random.Random(42)  # noqa: S311  # not for cryptography
 
@@ -134,6 +145,16 @@ class Sender:
 
         A KaratError says that no other call can succeed either.
         """
+        result = self._ask(call)
+        with self._lock:
+            self._has_succeeded |= result.state == "done"
+            self._failed += result.state == "failed"
+            if self._failed >= _MOST_FAILED_FIRST and not self._has_succeeded and not self._has_known_replies:
+                what = f"none of the first {self._failed} calls succeeded: {result.error}"
+                raise NoReplyError(what, hint=self._asker.hint)
+        return result
+
+    def _ask(self, call: OpenCall) -> Result:
         while True:
             try:
                 reply = self._reply(call)
@@ -152,33 +173,51 @@ class Sender:
 
     def _reply(self, call: OpenCall) -> ModelReply | None:
         """The reply to a call, however often it has to be sent; None if a limit does not allow that."""
-        repeats = count(1)
-        while True:
-            most = self._budget.charge(
-                most_tokens([*call.texts, json.dumps(call.request.schema)]), call.settings.max_tokens
-            )
-            if not self._budget.reserve(most, self.is_stopped):
+        error: CallError | None = None
+        repeats = 0
+        while not isinstance(result := self._booked_attempt(call, is_first=not repeats), ModelReply):
+            if result is None and error is not None and self._budget.exceeded:
+                raise error  # rather than to say that nothing was asked
+            if result is None:
                 return None
-            reply, spent = None, self._budget.charge(0, 0)
-            try:
-                if not self._may_send():
-                    return None
-                result = self._attempt(call)
+            if not isinstance(result, CallError | AskAgainError):
+                raise CallError(without_secrets(str(result) or type(result).__name__), again=False)
+            if isinstance(result, CallError):
+                error, repeats = result, repeats + 1
+                self._clock.wait(self._wait_after(error, repeats), self.is_stopped)
+        return result
+
+    def _booked_attempt(self, call: OpenCall, *, is_first: bool) -> ModelReply | BaseException | None:
+        """Make an attempt, booked against the limits; None if they do not allow it, or everything has stopped."""
+        least_in = most_tokens([each["content"] for each in with_schema(call.messages, call.request.schema)])
+        most_in, most_out = least_in + self._extra_in, call.settings.max_tokens + self._extra_out
+        most = self._budget.charge(most_in, most_out)
+        if not self._budget.reserve(most, self.is_stopped):
+            return None
+        spent, is_known = self._budget.charge(0, 0), True
+        result: ModelReply | BaseException | None = None
+        try:
+            if self._may_send():
+                result = self._attempt(call, is_first=is_first)
                 self._hold_back(result)  # before those go on who wait for the budget
-                if isinstance(result, ModelReply):
-                    reply = self._counted(result, call.texts)
-                    spent = self._budget.charge(reply.tokens_in or 0, reply.tokens_out or 0)
-                elif isinstance(result, CallError) and result.may_cost:  # the model may have replied unheard
-                    spent = most
-            finally:
-                self._budget.settle(most, spent)
-            if not isinstance(result, UnreachableError):
-                self._was_reached = True
-            if reply is not None:
-                self._unanswered = 0
-                return reply
-            if isinstance(result, BaseException) and not isinstance(result, AskAgainError):
-                self._clock.wait(self._wait_after(result, next(repeats)), self.is_stopped)
+                tokens = _tokens_used(result)
+                if tokens is not None:
+                    is_known = None not in tokens
+                    used_in, used_out = (
+                        most if used is None else used for used, most in zip(tokens, (most_in, most_out), strict=True)
+                    )
+                    spent = self._budget.charge(used_in, used_out)
+                    self._extra_in = max(self._extra_in, used_in - least_in)
+                    self._extra_out = max(self._extra_out, used_out - call.settings.max_tokens)
+        finally:
+            self._budget.settle(most, spent, is_known=is_known)
+        if isinstance(result, CallError) and result.may_cost:
+            call.add_tokens(*result.tokens)
+        self._was_reached |= result is not None and not isinstance(result, UnreachableError)
+        if isinstance(result, ModelReply):
+            self._unanswered, self._has_replied = 0, True
+            return self._counted(result, call.texts)
+        return result
 
     def _may_send(self) -> bool:
         """Wait for the end of a pause and for a slot, which the next attempt takes; False if everything has stopped."""
@@ -207,11 +246,11 @@ class Sender:
 
     def _hold_back(self, result: object) -> None:
         """After a reply that says when to go on, send nothing before that time."""
-        if isinstance(result, ServerBusyError) and result.wait:
+        if isinstance(result, ServerBusyError) and result.wait and result.wait <= _LONGEST_PAUSE:
             with self._lock:
                 self._resume_at = max(self._resume_at, self._clock.now() + result.wait)
 
-    def _attempt(self, call: OpenCall) -> ModelReply | BaseException:
+    def _attempt(self, call: OpenCall, *, is_first: bool) -> ModelReply | BaseException:
         """Send a request once, in a thread that can be given up on: what the model returns or raises."""
         results: SimpleQueue[ModelReply | BaseException] = SimpleQueue()
 
@@ -228,34 +267,52 @@ class Sender:
 
         messages, settings = call.messages, call.settings
         threading.Thread(target=ask, daemon=True, name="karat-request").start()
+        with self._lock:
+            self._first_attempts += is_first
         try:
             return results.get(timeout=self._asker.timeout + _GRACE)
         except Empty:
             return LateReplyError(self._asker.timeout)
+        finally:
+            with self._lock:
+                self._first_attempts -= is_first
 
-    def _wait_after(self, error: BaseException, repeats: int) -> float:
+    def _wait_after(self, error: CallError, repeats: int) -> float:
         """Seconds until a request without a reply is repeated for the n-th time; raises an error if it is not."""
-        if not isinstance(error, CallError):
-            raise CallError(str(error) or type(error).__name__, again=False)
+        what = without_secrets(str(error))
         if error.fatal:
-            raise KaratError(str(error), hint=" ".join(filter(None, [error.hint, self._asker.hint])))
+            fatal = KaratError(what, hint=error.hint)
+            fatal.add_hint(self._asker.hint or "")
+            raise fatal
         pause = error.wait or 0.0 if isinstance(error, ServerBusyError) else 0.0
         if pause > _LONGEST_PAUSE:
-            raise KaratError(f"the server asks to wait for {pause:,.0f} seconds: {error}", hint=self._asker.hint)
+            raise NoReplyError(f"the server asks to wait for {_duration_text(pause)}: {what}", hint=self._asker.hint)
         if not error.again:
             raise error
         with self._lock:
-            if repeats >= _MOST_ATTEMPTS and not self._was_reached:
-                raise KaratError(str(error), hint="Check that it is running, and its address.")
-            if repeats > MOST_REPEATS:
-                self._unanswered += 1
-                if self._unanswered >= _MOST_UNANSWERED:
-                    what = f"the last {self._unanswered} requests got no reply: {error}"
-                    raise KaratError(what, hint=self._asker.hint)
-                raise error
+            self._check_server(error, what, repeats)
             # Not the same for all, so that they spread.
             wait = min(_FIRST_WAIT * 2.0 ** (repeats - 1), _LONGEST_WAIT) * self._random.uniform(0.75, 1.25)
         return max(pause, wait)
+
+    def _check_server(self, error: CallError, what: str, repeats: int) -> None:
+        """Raise an error if a request is not repeated any more; it ends everything if others got no reply either.
+
+        A server that has not given a single reply yet is not waited for as long as one that has. Others that are under
+        way for the first time may still get one.
+        """
+        is_silent = not self._has_replied and not (isinstance(error, ServerBusyError) and error.is_refused)
+        if repeats >= _MOST_ATTEMPTS and not self._was_reached:
+            raise NoReplyError(what, hint="Check that it is running, and its address.")
+        is_given_up = repeats > MOST_REPEATS or (is_silent and repeats >= _MOST_ATTEMPTS)
+        self._unanswered += is_given_up
+        if is_silent and not self._has_known_replies:
+            if self._unanswered >= _MOST_UNANSWERED_FIRST and not self._first_attempts:
+                raise NoReplyError(f"the server has not given a single reply: {what}")
+        elif is_given_up and self._unanswered >= _MOST_UNANSWERED:
+            raise NoReplyError(f"the last {self._unanswered} calls got no reply: {what}", hint=self._asker.hint)
+        if is_given_up:
+            raise error
 
     def _counted(self, reply: ModelReply, texts: list[str]) -> ModelReply:
         """A reply with the number of tokens, counted here if the model does not say it."""
@@ -263,3 +320,24 @@ class Sender:
             return reply
         self._asker.counts_tokens = True
         return reply._replace(tokens_in=sum(map(count_tokens, texts)), tokens_out=count_tokens(reply.text))
+
+
+def _tokens_used(result: ModelReply | BaseException) -> TokenCounts | None:
+    """What an attempt used, as far as it is known; None if nothing was used."""
+    if isinstance(result, ModelReply):
+        return TokenCounts(result.tokens_in, result.tokens_out)
+    if isinstance(result, CallError):
+        return result.tokens if result.may_cost else None
+    return None if isinstance(result, AskAgainError) else TokenCounts()
+
+
+def _duration_text(seconds: float) -> str:
+    """A long time in words.
+
+    >>> _duration_text(5400), _duration_text(1e308)
+    ('90 minutes', 'more than a year')
+    """
+    for unit, length, most in (("minute", 60, 120), ("hour", 3600, 48), ("day", 86_400, 365)):
+        if seconds <= most * length:
+            return plural(round(seconds / length), unit)
+    return "more than a year"

@@ -12,11 +12,18 @@ from typing import Any
 
 from karat.errors import shown
 from karat.errors.arguments import as_count
-from karat.grounding.judges.requests import CallError, ModelReply, RequestTooLongError, ServerBusyError
+from karat.grounding.judges.requests import (
+    CallError,
+    ModelReply,
+    RequestTooLongError,
+    ServerBusyError,
+    TokenCounts,
+)
 from karat.grounding.judges.secrets import without_secrets
 
 _BUSY = (429, 503, 529)
 _AGAIN = (408, 409, 425)
+_OVERLOADED = 529  # of Anthropic, as 429
 _FATAL = {
     401: "the server refuses the API key",
     402: "the server wants to be paid first",
@@ -38,34 +45,47 @@ _TOO_LONG_FOR_RATE = re.compile(r"request too large", re.I)  # no waiting helps
 _MISTAKES = (TypeError, AttributeError, NameError, LookupError, AssertionError, NotImplementedError, ImportError)
 _AGAIN_IN = re.compile(r"(?:try again|retry) in ([\d.dhms]+)", re.I)
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+_USAGE = re.compile(r'"usage"\s*:\s*')
+_MOST_TOKENS = 10**12
+_LONGEST = 1e10  # seconds that a duration can have, some 300 years
 _UNITS = (86_400, 3600, 60, 1, 0.001)
 
 
 def read_response(body: str, headers: Mapping[str, str]) -> ModelReply:
-    """The reply in a response with status 200."""
+    """The reply in a response with status 200; whatever else it is, the model may have been paid for it."""
     try:
         decoded = json.loads(body)
     except (ValueError, RecursionError):
         raise _no_reply("the server replied with something other than JSON", body) from None
     if isinstance(decoded, dict) and decoded.get("error") and not decoded.get("choices"):
         status = as_count(_error(decoded).get("code"), 400, 599)  # as some gateways do
-        raise failure(status or 500, headers, decoded)
+        raise failure(status or 500, headers, decoded, may_cost=True)
     try:
         choice = decoded["choices"][0]
         message = choice["message"]
         text = _text(message.get("content"))
     except (LookupError, TypeError, AttributeError):
         raise _no_reply("the server replied without a message", body) from None
-    if not text and isinstance(message.get("refusal"), str):
-        text = message["refusal"]
-    return ModelReply(text, *token_counts(decoded.get("usage")), choice.get("finish_reason") == "length")
+    refusal, finish = message.get("refusal"), choice.get("finish_reason")
+    has_refusal = isinstance(refusal, str) and bool(refusal)
+    is_refusal = has_refusal or finish == "content_filter"
+    tokens_in, tokens_out = token_counts(decoded.get("usage"))
+    if text and not tokens_out:
+        tokens_out = None  # some servers report 0 of everything
+    return ModelReply(text or (refusal if has_refusal else ""), tokens_in, tokens_out, finish == "length", is_refusal)
 
 
-def failure(status: int, headers: Mapping[str, str], body: object, key_name: str | None = None) -> CallError:
-    """What an error of a server means: whether to wait, to try again, to ask for less or to stop."""
-    message = _message(body)
+def failure(
+    status: int, headers: Mapping[str, str], body: object, key_name: str | None = None, *, may_cost: bool | None = None
+) -> CallError:
+    """What an error of a server means: wait, try again, ask for less or stop; and whether it may have cost anything.
+
+    Requests that are refused cost nothing. One that was processed may, unless the server says what it used.
+    """
+    message = error_message(body)
     what = f"status {status}{': ' if message else ''}{message}"
     code = str(_error(body).get("code"))
+    tokens = _tokens_of_error(body)
     if status in _FATAL or (status == 429 and _UNPAID.search(f"{code} {message}")):
         reason = _FATAL.get(status, "the quota is used up")
         hint = f"The key is read from the environment variable {key_name}."
@@ -73,14 +93,20 @@ def failure(status: int, headers: Mapping[str, str], body: object, key_name: str
         return CallError(f"{reason} ({what})", again=False, fatal=True, hint=hint_on_key)
     if status in (400, 422) and (_NO_MODEL.search(f"{code} {message}") or _error(body).get("param") == "model"):
         return CallError(f"{_FATAL[404]} ({what})", again=False, fatal=True)
-    if (_TOO_LONG_FOR_RATE if status in _BUSY else _TOO_LONG).search(f"{code} {message}") or status == 413:
-        return RequestTooLongError(f"the request is too long for the model ({what})")
     wait = retry_after(headers)
     if wait is None and (said := _AGAIN_IN.search(message)):
         wait = _duration(said[1].rstrip("."))
+    if may_cost is None:
+        is_refused = status == _OVERLOADED or (status == 503 and wait is not None)
+        may_cost = tokens != TokenCounts() or status == 408 or (status >= 500 and not is_refused)
+    if (_TOO_LONG_FOR_RATE if status in _BUSY else _TOO_LONG).search(f"{code} {message}") or status == 413:
+        what = f"the request is too long for the model ({what})"
+        return RequestTooLongError(what, may_cost=may_cost, tokens=tokens)
     if status in _BUSY or (wait is not None and status >= 500):
-        return ServerBusyError(what, wait)
-    return CallError(what, again=status >= 500 or status in _AGAIN)
+        return ServerBusyError(what, wait, may_cost=may_cost, tokens=tokens)
+    if code == "content_filter":
+        what = f"the server refused the request by a content filter ({what})"
+    return CallError(what, again=status >= 500 or status in _AGAIN, may_cost=may_cost, tokens=tokens)
 
 
 def exception_failure(error: Exception) -> CallError:
@@ -92,7 +118,7 @@ def exception_failure(error: Exception) -> CallError:
         return failure(status, headers if isinstance(headers, Mapping) else {}, body)
     what = without_secrets(f"{type(error).__name__}: {error}")
     if _TOO_LONG.search(what):
-        return RequestTooLongError(f"the request is too long for the model ({what})")
+        return RequestTooLongError(f"the request is too long for the model ({what})", may_cost=True)
     return CallError(what, again=not isinstance(error, _MISTAKES), may_cost=True)
 
 
@@ -100,10 +126,10 @@ def refused_parameters(body: object) -> str:
     """The names of parameters that an error is about, or its message if it does not name them apart."""
     error = _error(body)
     if isinstance(error.get("param"), str):
-        return str(error["param"]) if error["param"] != "max_tokens" else f"max_tokens {_message(body)}"
+        return str(error["param"]) if error["param"] != "max_tokens" else f"max_tokens {error_message(body)}"
     details = body.get("detail") if isinstance(body, dict) else None
     places = [each.get("loc") for each in details if isinstance(each, dict)] if isinstance(details, list) else []
-    return " ".join(str(part) for place in places if isinstance(place, list) for part in place) or _message(body)
+    return " ".join(str(part) for place in places if isinstance(place, list) for part in place) or error_message(body)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -122,10 +148,32 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def token_counts(usage: object) -> tuple[int | None, int | None]:
-    """The numbers of tokens in and out, as servers report them; None for what is not one."""
+def token_counts(usage: object) -> TokenCounts:
+    """The numbers of tokens in and out, as servers report them; None for what is not one.
+
+    Some servers count the reasoning of a model in the total only. No request has 0 tokens.
+
+    >>> token_counts({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 310})
+    TokenCounts(tokens_in=100, tokens_out=210)
+    """
     counts = usage if isinstance(usage, Mapping) else {}
-    return as_count(counts.get("prompt_tokens"), 0, 10**12), as_count(counts.get("completion_tokens"), 0, 10**12)
+    tokens_in = as_count(counts.get("prompt_tokens", counts.get("input_tokens")), 1, _MOST_TOKENS)
+    tokens_out = as_count(counts.get("completion_tokens", counts.get("output_tokens")), 0, _MOST_TOKENS)
+    total = as_count(counts.get("total_tokens"), 1, _MOST_TOKENS)
+    if tokens_in is not None and tokens_out is not None and total is not None:
+        tokens_out = max(tokens_out, total - tokens_in)
+    return TokenCounts(tokens_in, tokens_out)
+
+
+def tokens_in_text(body: str) -> TokenCounts:
+    """The numbers of tokens in a response that was cut off or is damaged, if they are in what there is of it."""
+    usages = [*_USAGE.finditer(body)] if body.lstrip().startswith("{") else []  # not of a stream, which counts on
+    if not usages:
+        return TokenCounts()
+    try:
+        return token_counts(json.JSONDecoder().raw_decode(body, usages[-1].end())[0])
+    except (ValueError, RecursionError):
+        return TokenCounts()
 
 
 def _duration(text: str) -> float | None:
@@ -135,7 +183,7 @@ def _duration(text: str) -> float | None:
     parts = _DURATION.fullmatch(text)
     if not parts or not text:
         return None
-    return sum(float(part) * unit for part, unit in zip(parts.groups(), _UNITS, strict=True) if part)
+    return sum(min(float(part), _LONGEST) * unit for part, unit in zip(parts.groups(), _UNITS, strict=True) if part)
 
 
 def _number(text: str | None) -> float | None:
@@ -143,7 +191,7 @@ def _number(text: str | None) -> float | None:
         number = float(text or "")
     except ValueError:
         return None
-    return max(0.0, number) if math.isfinite(number) else None
+    return min(max(0.0, number), _LONGEST) if math.isfinite(number) else None
 
 
 def _text(content: object) -> str:
@@ -155,7 +203,13 @@ def _text(content: object) -> str:
 
 
 def _no_reply(what: str, body: str) -> CallError:
-    return CallError(f"{what}: {shown(without_secrets(body[:1000]))}", again=True)
+    said = shown(without_secrets(body[:1000]))
+    return CallError(f"{what}: {said}", again=True, may_cost=True, tokens=tokens_in_text(body))
+
+
+def _tokens_of_error(body: object) -> TokenCounts:
+    fields = body if isinstance(body, dict) else {}
+    return token_counts(fields.get("usage", _error(body).get("usage")))
 
 
 def _error(body: object) -> Mapping[str, Any]:
@@ -164,7 +218,7 @@ def _error(body: object) -> Mapping[str, Any]:
     return error if isinstance(error, dict) else {}
 
 
-def _message(body: object) -> str:
+def error_message(body: object) -> str:
     """What a server says about an error, in one line."""
     message: object = _error(body).get("message")
     if not isinstance(message, str):
