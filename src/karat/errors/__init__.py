@@ -108,15 +108,12 @@ class KaratError(ValueError):
     level=2.0 is not between 0 and 1 level
     """
 
-    exit_status = 2
-    """of a command that ends with it"""
+    exit_status = 2  # of a command that ends with it
 
     def __init__(self, what: Message, *, place: Place | str | None = None, hint: Message | None = None) -> None:
         super().__init__(what, place, hint)
         self.place = None if place is None else as_place(place)
-        self.parts = _parts(what)
-        """what is wrong, in parts"""
-        self.hint_parts = _parts(hint)
+        self.parts, self.hint_parts = _parts(what), _parts(hint)
         self.spelling: Callable[[Parameter], str] = str
         """how parameters are written: the command line has options instead"""
 
