@@ -17,6 +17,8 @@ from karat.errors import KaratError
 from karat.grounding.judges.compared_texts import ComparedTexts, halves_of
 from karat.grounding.judges.plan_requests import STRONGEST_FIRST, stronger
 from karat.grounding.judges.replies import LabelReply
+from karat.grounding.labels.counting import label_status
+from karat.grounding.verdict_file.reading import read_verdict_records
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE
 from tests.unit.judges.toy_judge import SmallModel, toy_reply
 
@@ -274,6 +276,27 @@ def test_a_part_that_is_asked_again_and_changes_its_mind_changes_the_joined_labe
     said.pop(0)
     judge(SmallModel(LIMIT, reply), path, retry_failed=True)
     assert labels(path)["Iron rusts"] == "none"
+
+
+def test_a_call_that_failed_before_it_was_found_too_long_is_not_a_failure_any_more(path: Path) -> None:
+    """As in a file of a judge that could not divide texts."""
+    result = {**RESULT, "answer": " ".join(f"{metal.capitalize()}." for metal in METALS)}
+
+    def broken(messages: Any) -> str:
+        raise TypeError(f"{len(messages)} messages are out of order")
+
+    broken.__name__ = "tester"
+    judge(broken, path, result=result)
+    assert [each["item"] for each in lines(path) if each.get("state") == "failed" and "item" in each] == ["answer"]
+    model = SmallModel(100)
+    judge(model, path, result=result, max_calls=3)
+    model.limit = LIMIT
+    judging = judge(model, path, result=result)
+    assert judging.scores().per_query["q1"]["Faithfulness"] == 1.0
+    assert "failed" not in str(judging.scores())
+    records = read_verdict_records(str(path))
+    first, *_ = zip(records.labels.item, label_status(records), strict=True)
+    assert first == ("answer", "replaced")
 
 
 def test_a_limit_of_tokens_divides_texts_before_they_are_sent(path: Path) -> None:

@@ -290,8 +290,8 @@ def _count(record: Mapping[str, Any], field: str, place: Place) -> int | None:
 
 
 def answered_calls(calls: Iterable[Call]) -> frozenset[str]:
-    """The keys of the calls that have a usable reply, some of them in a later try."""
-    return frozenset(call.key for call in calls if call.state == "done")
+    """The keys of the calls that have a usable reply, some of them in a later try, or whose parts were asked about."""
+    return frozenset(call.key for call in calls if call.state in ("done", "too_long"))
 
 
 @dataclass(frozen=True)
