@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat
 from karat.errors import KaratError
 from karat.grounding.judges.compared_texts import ComparedTexts, halves_of
-from karat.grounding.judges.plan_requests import STRONGEST_FIRST, stronger
+from karat.grounding.judges.plan_requests import STRONGEST_FIRST, LabelSubject, label_steps, stronger
+from karat.grounding.judges.prompts import load_prompts
 from karat.grounding.judges.replies import LabelReply
+from karat.grounding.judges.requests import ModelRequest, RequestOutcome
 from karat.grounding.labels.counting import label_status
+from karat.grounding.responses.responses import Passage, Response
 from karat.grounding.verdict_file.reading import read_verdict_records
+from karat.grounding.verdict_file.records import Item
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE
 from tests.unit.judges.toy_judge import SmallModel, toy_reply
 
@@ -383,3 +389,66 @@ def test_windows_have_every_text_once(texts: list[str], size: int) -> None:
     assert [text for window in windows for text in window.texts] == texts
     assert [name for window in windows for name in window.ids] == [*range(len(texts))]
     assert all(len(window.texts) == size for window in windows[:-1])
+
+
+@settings(max_examples=60)
+@given(
+    passages=st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), min_size=1, max_size=6),
+    claims=st.lists(st.integers(0, 12), min_size=1, max_size=14, unique=True),
+    limit=st.integers(150, 900),
+    samples=st.integers(1, 2),
+)
+def test_every_item_gets_the_label_of_all_passages_together(
+    passages: list[list[int]], claims: list[int], limit: int, samples: int
+) -> None:
+    """A model that finds a claim in full if a sentence has its number, and in part if a sentence has one more."""
+    texts = [" ".join(f"Metal {number} is soft." for number in numbers) for numbers in passages]
+    response = Response("q", None, "?", "!", tuple(Passage(f"d{at}", at, text) for at, text in enumerate(texts, 1)))
+    items = [Item("q", f"c{number}", "claim", text=f"Metal {number}") for number in claims]
+    subjects = [LabelSubject(BUILT_IN["support"], item, against="context") for item in items]
+    found: list[tuple[str, int, str]] = []
+    for steps in label_steps(subjects, BUILT_IN["support"], response, load_prompts()["support"], samples, 42):
+        requests = next(steps)
+        with suppress(StopIteration):
+            while True:
+                outcomes = [_outcome(request, limit) for request in requests]
+                found += [(each["item"], one.request.sample, each["label"]) for one in outcomes for each in one.records]
+                requests = steps.send(outcomes)
+    numbers = {number for each in passages for number in each}
+    expected = {f"c{claim}": _label(claim, numbers) for claim in claims}
+    assert sorted(found) == sorted(
+        (item, sample, label) for item, label in expected.items() for sample in range(samples)
+    )
+
+
+def _outcome(request: ModelRequest, limit: int) -> RequestOutcome:
+    content = request.messages[1]["content"]
+    if len(content) > limit and request.is_divisible():
+        return RequestOutcome(request, content, "too_long")
+    data = json.loads(content)
+    numbers = {int(number) for each in data["passages"] for number in re.findall(r"\d+", each["text"])}
+    rows = [{"item": each["item"], "label": _label(int(each["text"][6:]), numbers)} for each in data["items"]]
+    read = request.read({"labels": rows})
+    return RequestOutcome(request, content, "done", read.records, draft=read.draft)
+
+
+def _label(claim: int, numbers: Collection[int]) -> str:
+    return "full" if claim in numbers else "partial" if claim - 1 in numbers else "none"
+
+
+@pytest.mark.parametrize("limit", [250, 400])
+def test_systems_share_the_calls_about_parts(path: Path, tmp_path: Path, limit: int) -> None:
+    files = [tmp_path / f"{name}.jsonl" for name in "ab"]
+    for file in files:
+        file.write_text(json.dumps(RESULT))
+    model, options = SmallModel(limit), {"task": "faithfulness", "verdicts": path}
+    karat.judge(*files, model=model, **options)  # type: ignore[arg-type]
+    alone = SmallModel(limit)
+    judge(alone, tmp_path / "alone.jsonl")
+    assert (len(model.asked), model.refused) == (len(alone.asked), alone.refused)
+    for system in "ab":
+        assert karat.evaluate_verdicts(path, "Faithfulness", system=system)["Faithfulness"] == 0.5
+    before = path.read_bytes()
+    karat.judge(*files, replay=True, **options)  # type: ignore[arg-type]
+    karat.judge(*files, model=model, **options)  # type: ignore[arg-type]
+    assert path.read_bytes() == before
