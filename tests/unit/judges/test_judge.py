@@ -234,6 +234,26 @@ def test_what_failed_for_one_task_is_not_asked_again_for_the_next(path: Path) ->
     assert any(note.startswith("2 calls failed: ") for note in judging.notes)
 
 
+def test_several_tasks_and_systems_that_are_stopped_again_and_again_end_with_the_same_labels(
+    path: Path, tmp_path: Path
+) -> None:
+    results = [{**row, "gold_answers": ["Gold is soft."], "answer": f"{row['answer']} Yes [1]."} for row in RESULTS]
+    for name, rows in (("one", results), ("two", [{**row, "answer": "Gold is hard [1]."} for row in results])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    files = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    tasks = ["claims", "coverage", "support", "faithfulness", "citations", "nuggets", "answer_relevance"]
+    options: Any = {"task": tasks, "rubric": RUBRIC}
+    whole = karat.judge(*files, model=Toy(), verdicts=path.with_name("whole.jsonl"), **options)
+    model = Toy()
+    runs = 1
+    while karat.judge(*files, model=model, verdicts=path, max_calls=7, **options).usage.not_asked:
+        runs += 1
+    assert (runs, model.asked) == (-(-whole.usage.calls // 7), whole.usage.calls)
+    stopped = karat.judge(*files, verdicts=path, replay=True, **options)
+    for system, scores in stopped.task_scores().items():
+        assert scores.means == whole.task_scores()[system].means
+
+
 def test_a_limit_is_one_for_all_tasks(path: Path) -> None:
     judging = karat.judge(RESULTS, task=["context", "faithfulness"], model=Toy(), verdicts=path, max_calls=4)
     assert judging.usage.calls == 4
@@ -365,6 +385,13 @@ def test_wrong_arguments_are_errors_before_anything_is_asked(path: Path, argumen
         karat.judge(RESULTS, **{"task": "context", "model": model, "verdicts": path, **arguments})
     assert model.asked == 0
     assert not path.exists()
+
+
+def test_a_file_of_results_in_the_place_of_ground_truth_is_named(path: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f"{json.dumps(row)}\n" for row in RESULTS))
+    with pytest.raises(KaratError, match=r"log\.jsonl: these are results, .*use task='context'"):
+        karat.judge(log, {"q1": ["d1"]}, task="relevance", model=Toy(), verdicts=path)
 
 
 def test_documents_are_judged_in_runs_and_by_their_texts(path: Path) -> None:

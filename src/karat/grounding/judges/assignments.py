@@ -114,15 +114,16 @@ def _reject_results(sources: Sequence[Any], options: JudgeOptions) -> None:
         if _is_results(source, options.fields):
             what = "these are results, and the documents that are judged are those of ground truth and runs"
             hint: Message = ["To judge the passages in results, use ", Parameter("task", "context"), "."]
-            raise KaratError(what, place=source if isinstance(source, str) else "the results", hint=hint)
+            place = InputFile.of(source).name if isinstance(source, str | os.PathLike) else "the results"
+            raise KaratError(what, place=place, hint=hint)
 
 
 def _is_results(source: Any, fields: Mapping[str, str] | None) -> bool:
     """Whether a file begins as results do, or records have answers; standard input can be read only once."""
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
+        file = InputFile.of(source)
         with suppress(KaratError):  # whoever reads it knows how
-            return path != "-" and content_of(InputFile(path), None, fields) == "results"
+            return file.path != "-" and content_of(file, None, fields) == "results"
         return False
     first = source[0] if isinstance(source, list | tuple) and source else None
     names = [name for name in first if isinstance(name, str)] if isinstance(first, Mapping) else []
