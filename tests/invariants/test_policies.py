@@ -211,6 +211,17 @@ def test_the_top_of_the_house_has_at_most_25_rooms() -> None:
     assert len(rooms - {"karat", "__init__", "__main__"}) <= 25
 
 
+def test_cached_properties_have_no_lock() -> None:
+    names = [
+        f"{path.relative_to(SOURCE)}: {alias.name}"
+        for path in modules()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ImportFrom) and node.module == "functools" and path.name != "caching.py"
+        for alias in node.names
+    ]
+    assert [name for name in names if name.endswith("cached_property")] == []  # but from karat.caching
+
+
 def test_no_function_has_more_than_60_lines() -> None:
     functions = ((path, node) for path in modules() for node in ast.walk(parsed(path)))
     assert [

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-import karat
-
-SOURCE = Path(karat.__file__).parent
 
 # A thread is in the middle of a cached property; the child of a fork needs the same property of another object.
 SCRIPT = """
@@ -54,9 +48,3 @@ def test_a_forked_process_computes_a_property_that_another_thread_was_computing(
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", SCRIPT]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("status 0\n", "")
-
-
-def test_all_cached_properties_are_those_without_a_lock() -> None:
-    imported = re.compile(r"from functools import .*\bcached_property\b|functools\.cached_property")
-    users = [path.name for path in SOURCE.rglob("*.py") if imported.search(path.read_text("utf-8"))]
-    assert users == ["caching.py"]

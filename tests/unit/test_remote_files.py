@@ -260,13 +260,17 @@ SECRET = "s3://AKID:hush%2Fhush@bucket"
         f"report {SECRET}/truth.qrels {SECRET}/run.trec {SECRET}/other.trec?region=us-east-1 -m RR -o report.html"
         f" --queries {SECRET}/queries.tsv",
         f"report {SECRET}/saved.json -o report.html",
+        f"judge {SECRET}/results.jsonl --task correctness --estimate",
+        f"judge {SECRET}/none.jsonl --task correctness --estimate",
+        f"verdicts template {SECRET}/generated.jsonl --task correctness -o sheet.csv",
     ],
 )
 def test_no_command_shows_or_stores_credentials_in_a_path(line: str, put: Put, tmp_path: Path) -> None:
     saved = karat.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"], "q2": ["b"]}, "RR").to_json().encode()
     results = b'{"query": "q", "truth": ["a"], "retrieved": ["a"]}\n'
     files = {"truth.qrels": QRELS, "run.trec": RUN, "other.trec": RUN, "saved.json": saved, "results.jsonl": results}
-    for name, data in {**files, "queries.tsv": b"q1\thow soft\n"}.items():
+    generated = b'{"query": "q", "answer": "a", "gold_answers": ["a"], "retrieved": ["a"]}\n'
+    for name, data in {**files, "generated.jsonl": generated, "queries.tsv": b"q1\thow soft\n"}.items():
         put(name, data)
     github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
     done = run_here(tmp_path, *line.split(), environment={**os.environ, **github})
@@ -294,7 +298,9 @@ def test_no_command_shows_or_stores_credentials_in_a_path(line: str, put: Put, t
 )  # fmt: skip
 def test_credentials_in_addresses_are_recognized_in_all_spellings(text: str, shown: str) -> None:
     assert without_credentials(text) == shown
-    assert str(KaratError("wrong", place=text, hint=text)) == f"{shown}: wrong. {shown}"
+    error = KaratError("wrong", place=text, hint=text)
+    assert str(error) == f"{shown}: wrong. {shown}"
+    assert repr(error) == f"KaratError({str(error)!r})"
 
 
 def test_credentials_are_not_shown_in_part_if_a_message_is_cut() -> None:

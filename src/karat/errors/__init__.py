@@ -164,6 +164,9 @@ class KaratError(ValueError):
         stop = "" if not hint or what.endswith((".", "?", "!", "…")) else "."
         return safe_line(f"{before}{what}{stop} {hint}".rstrip())
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
     def _worded(self, parts: Sequence[MessagePart]) -> str:
         words = (self.spelling(part) if isinstance(part, Parameter) else str(part) for part in parts)
         return without_credentials("".join(words))
@@ -201,10 +204,7 @@ class NoSuchFileError(KaratError):
 
 
 def require(condition: object, what: Message, hint: Message | None = None, *, place: Place | str | None = None) -> None:
-    """Raise a KaratError unless the condition holds.
-
-    For checks whose message is cheap to build: it is built whether or not it is needed.
-    """
+    """Raise a KaratError unless the condition holds. Its message should be cheap to build: it is built in any case."""
     if not condition:
         raise KaratError(what, place=place, hint=hint)
 
