@@ -89,7 +89,7 @@ def test_they_are_evaluated_with_the_results_and_are_those_of_their_texts(judged
     scores = karat.evaluate_results(RESULTS, verdicts=judged, name="rag")
     values = {query: (row["Faithfulness"], row["Contradiction"]) for query, row in scores.per_query.items()}
     assert values == {"q-de": (0.5, 0.0), "q-zh": (0.5, 0.5), "q-ar": (0.0, 0.0)}
-    changed = [{**row, "answer": row["answer"].replace("。", "!")} for row in RESULTS if row["query"] == "q-zh"]
+    changed = [{**row, "answer": str(row["answer"]).replace("。", "!")} for row in RESULTS if row["query"] == "q-zh"]
     with pytest.raises(KaratError, match="about answers that have changed since"):
         karat.evaluate_results(changed, "Faithfulness", verdicts=judged, name="rag")
 

@@ -15,12 +15,12 @@ import karat
 from karat import KaratError, Scores
 from karat.analysis import label_bounds
 from karat.evaluation.verdict_parts import SharedRecords, evaluate_parts
-from karat.registry.selection import select_measures
 from karat.scores.sample_variance import SampleVariance
 from tests.random_verdicts import RUBRIC, Record, labelled_by_several, random_query
 
 ALL_MEASURES = [
-    "Faithfulness", "Faithfulness(unit=sentences)", "ContextRelevance", "ContextPrecision", "ContextRecall",
+    "Faithfulness", "Faithfulness(unit=sentences)", "Contradiction", "ContextRelevance",
+    "ContextPrecision", "ContextRecall",
     "NuggetRecall(kind=vital)", "NuggetRecall", "CitationRecall", "CitationPrecision", "SupportPrecision",
     "SupportRecall", "ClaimPrecision", "ClaimRecall", "Hallucination", "Correctness", "AnswerRelevance", "Abstention",
     "CitationValid", "NuggetCoverage", "Correctness(task=tone)",
@@ -34,10 +34,9 @@ def evaluated_in_parts(records: list[Record], parts: int, measures: Any = None, 
         if "query" in each:
             divided[sum(map(ord, each["query"])) % parts].append(each)
     shared = SharedRecords("the verdicts", has_order=True).reading([each for each in records if "query" not in each])
-    listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
     chosen = {"system": None, "by": None, "unknown": "bounds", "name": "", **options}
     return evaluate_parts(
-        lambda work: [work(part) for part in divided], shared, listed, portable=lambda each: lambda: each, **chosen
+        lambda work: [work(part) for part in divided], shared, measures, portable=lambda each: lambda: each, **chosen
     )
 
 

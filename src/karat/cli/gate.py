@@ -291,7 +291,8 @@ def _load(
     names: list[str] = []
     findings: list[Finding] = []
     if not is_saved_scores(opened[paths[0]], inputs.formats.get("truth")):
-        if not is_saved_scores(opened[paths[-1]], inputs.formats.get("run")):
+        # Verdicts may have rubrics, whose names are those of measures.
+        if not inputs.verdicts and not is_saved_scores(opened[paths[-1]], inputs.formats.get("run")):
             check_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))

@@ -57,7 +57,7 @@ class SystemFiles:
     ) -> None:
         self.inputs, self.settings = inputs, settings
         self.options: Any = {**settings.options, "match": matcher_of(settings.options["match"])}
-        if not inputs.accepts_saved:
+        if not inputs.accepts_saved and not inputs.verdicts:
             settings.check_measures()
         if inputs.split is not None or is_data_set(paths[0]):
             paths = [qrels_of_split(paths[0], inputs.split), *paths[1:]]
@@ -79,7 +79,7 @@ class SystemFiles:
             raise KaratError(what, place=named, hint=f"Name one of them, such as {paths[0]}.")
         self.files = paths if self.without_truth else paths[1:]
         saved = self._saved(paths, contents)
-        if not saved:
+        if not saved and not inputs.verdicts:  # which may have rubrics, whose names are those of measures
             settings.check_measures()
         hint = "Add a run after it, or name a results file, which contains its ground truth."
         require(self.files, "this file is read as ground truth, but no run was given", hint, place=self.first.name)

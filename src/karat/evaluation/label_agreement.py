@@ -14,6 +14,7 @@ from karat.evaluation import evaluate_runs
 from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.grounding.labels.counting import Status, SubjectKey, is_person, label_status
+from karat.grounding.labels.missing import rubric_measures
 from karat.grounding.labels.votes import ChosenLabels, chosen_labels
 from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
 from karat.grounding.verdict_file.tasks import BUILT_IN
@@ -22,6 +23,7 @@ from karat.reading.columns import GivenNames
 from karat.reading.pairs.any_source import Truth
 from karat.reading.pairs.objects import rereadable
 from karat.reading.pairs.paths import named_runs
+from karat.registry import Subject
 from karat.registry.names import format_value
 from karat.registry.selection import DEFAULT_MEASURES, Measures, Selection, of_subject, select_measures
 from karat.scores import Scores
@@ -61,7 +63,9 @@ def label_agreement(
     check_reading(inputs, None)
     require(truth is not None or runs is None, "runs need ground truth", ["Add ", Parameter("truth"), "."])
     records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
-    selected = None if measures is None else select_measures(measures, subjects=("documents", "verdicts"))
+    rubrics = rubric_measures(records.rubrics)
+    subjects: tuple[Subject, ...] = ("documents", "verdicts")
+    selected = None if measures is None else select_measures(measures, None, subjects, rubrics)
     of_documents: Measures = DEFAULT_MEASURES if selected is None else [*of_subject(selected, "documents")]
     what = "measures of documents need runs"
     require(runs is not None or selected is None or not of_documents, what, ["Add ", Parameter("runs"), "."])

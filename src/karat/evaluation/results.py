@@ -18,14 +18,16 @@ from karat.matching.matchers import matcher_of
 from karat.options import AUTHOR, Unknown, complete_options
 from karat.reading.records.result_fields import PARTS
 from karat.reading.records.results import Results, read_results
-from karat.registry import Measure, Subject, meanings, parse
+from karat.registry import Measure, Subject
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
     DEFAULT_MEASURES,
     Measures,
+    Rubrics,
     Selection,
     listed_measures,
     of_subject,
+    possible_measures,
     reject_without_labels,
     select_measures,
     subject_of,
@@ -73,7 +75,14 @@ def evaluate_results(
     settings = complete_options(options)
     check_text("name", name)
     matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
-    needed, ambiguous = _needed_subjects(listed or (), has_verdicts=verdicts is not None)
+    rubrics: Rubrics = {}
+    if verdicts is not None:
+        from karat.evaluation.verdicts import records_of_verdicts
+        from karat.grounding.labels.missing import rubric_measures
+
+        verdicts = records_of_verdicts(verdicts)
+        rubrics = rubric_measures(verdicts.rubrics)
+    needed, ambiguous = _needed_subjects(listed or (), rubrics, has_verdicts=verdicts is not None)
     required = [part for part in PARTS if part in needed]
     optional = PARTS if listed is None or ambiguous else ()
     labelled: LabelledResults | None = None
@@ -90,7 +99,7 @@ def evaluate_results(
         read = labelled.results
     names = _default_measures(read, labelled) if listed is None else listed
     subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts
-    selected = select_measures(names, settings["rel"], subjects)
+    selected = select_measures(names, settings["rel"], subjects, rubrics)
     parts = [*_scores_of_parts(read, selected, settings, name)]
     if labelled and (of_verdicts := of_subject(selected, "verdicts")):
         parts.append(labelled.scores(of_verdicts, unknown, name))
@@ -99,9 +108,11 @@ def evaluate_results(
     return _with_notes(scores, read, unscored)
 
 
-def _needed_subjects(measures: Iterable[str | Measure], has_verdicts: bool) -> tuple[set[Subject], bool]:
+def _needed_subjects(
+    measures: Iterable[str | Measure], rubrics: Rubrics, has_verdicts: bool
+) -> tuple[set[Subject], bool]:
     """What the measures need, and whether any measure fits documents and answers, as F1 does."""
-    possible = [[each] if isinstance(each, Measure) else meanings(str(each)) or [parse(str(each))] for each in measures]
+    possible = [[each] if isinstance(each, Measure) else possible_measures(each, rubrics) for each in measures]
     unambiguous = [fitting[0] for fitting in possible if len(fitting) == 1]
     if not has_verdicts:
         for measure in unambiguous:

@@ -17,14 +17,20 @@ from karat.evaluation.label_scores import LabelScores, Limits
 from karat.evaluation.verdicts import label_digests, scores_of_verdicts, unscored
 from karat.grounding.labels.counting import check_order_does_not_matter, choose_authors
 from karat.grounding.labels.facts import FailedLabels, LabelCensus, LabelFacts
-from karat.grounding.labels.missing import check_labels, labelled_measures, labelled_samples, notes_on_labels
+from karat.grounding.labels.missing import (
+    check_labels,
+    labelled_measures,
+    labelled_samples,
+    notes_on_labels,
+    rubric_measures,
+)
 from karat.grounding.labels.selection import choose_system, select_labels
 from karat.grounding.verdict_file.reading import VerdictRecords, no_verdicts, read_part_of_verdicts, records_in
 from karat.grounding.verdict_file.records import Call
 from karat.grounding.verdict_file.tasks import Task
 from karat.options import Unknown
 from karat.registry import Measure
-from karat.registry.selection import Selection, select_measures
+from karat.registry.selection import Measures, select_measures
 from karat.scores import Scores
 
 Result = TypeVar("Result")
@@ -52,6 +58,8 @@ class SharedRecords:
     tasks: tuple[Task, ...] = ()
     calls: tuple[Call, ...] = ()
     is_empty: bool = True
+    notes: tuple[str, ...] = ()
+    """what was odd about them"""
 
     def reading(self, source: Any) -> Self:
         """The same, with the tasks and calls in a source of records without a query."""
@@ -61,6 +69,7 @@ class SharedRecords:
             tasks=tuple(read.tasks[name] for name in sorted(read.rubrics)),
             calls=tuple(call._replace(reply_start=None) for call in read.calls),
             is_empty=read.is_empty,
+            notes=tuple(read.notes),
         )
 
     def read(self, source: Any) -> VerdictRecords:
@@ -71,7 +80,7 @@ class SharedRecords:
 def evaluate_parts(
     run: RunInParts,
     shared: SharedRecords,
-    measures: Selection | None,
+    measures: Measures | None,
     *,
     system: str | None,
     by: str | None,
@@ -80,7 +89,8 @@ def evaluate_parts(
     portable: Callable[[Measure], PortableMeasure],
 ) -> Scores:
     """The scores of all parts, as `evaluate_verdicts` computes them, with the queries in the order of their ids."""
-    place = shared.name
+    place, rubrics = shared.name, rubric_measures(task.name for task in shared.tasks)
+    listed = None if measures is None else select_measures(measures, subjects=("verdicts",), rubrics=rubrics)
     surveys = run(partial(_survey, replace(shared, calls=())))
     if shared.is_empty and all(each.is_empty for each in surveys):
         raise no_verdicts(place)
@@ -93,7 +103,6 @@ def evaluate_parts(
     of_parts = run(partial(_facts, shared, choice))
     facts = LabelFacts.merged(facts for facts, _ in of_parts)
     failed = FailedLabels.merged(failed for _, failed in of_parts)
-    listed = measures
     if listed is None:
         listed = select_measures(labelled_measures(facts, lambda: failed, place), subjects=("verdicts",))
     check_labels(facts, lambda: failed, listed, place)
@@ -106,7 +115,7 @@ def evaluate_parts(
         computed = run(partial(compute, scored.limits))
         scored = LabelScores.merged(each for each, _ in computed)
     digests = {query: digest for _, each in computed for query, digest in each.items()}
-    notes = notes_on_labels(facts, listed)
+    notes = (*shared.notes, *notes_on_labels(facts, listed))
     scores = scores_of_verdicts(scored, notes, choice.authors, digests, listed, unknown, name, place)
     return scores if measures is not None else replace(scores, findings=(*scores.findings, *unscored(failed)))
 

@@ -21,6 +21,8 @@ from karat.grounding.labels.missing import (
     labelled_samples,
     notes_on_labels,
     reads_answers,
+    rubric_measures,
+    rubric_names,
 )
 from karat.grounding.labels.selection import SelectedLabels, select
 from karat.grounding.responses.results import read_labelled_results
@@ -30,7 +32,7 @@ from karat.reading.pairs.digests import LazyDigests, digest
 from karat.reading.records.records import without_collection
 from karat.reading.records.result_fields import Part
 from karat.reading.records.results import Results
-from karat.registry.selection import Measures, Selection, asked_names, select_measures
+from karat.registry.selection import Measures, Selection, asked_names, listed_measures, select_measures
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
 
@@ -65,8 +67,10 @@ def evaluate_verdicts(
     for option, value in (("system", system), ("by", by)):
         if value is not None:
             check_text(option, value)
-    listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
-    records = _records(verdicts)
+    asked = None if measures is None else listed_measures(measures)
+    records = records_of_verdicts(verdicts)
+    rubrics = rubric_measures(records.rubrics)
+    listed = None if asked is None else select_measures(asked, subjects=("verdicts",), rubrics=rubrics)
     selected = select(records, system, by)
     if listed is not None:
         return score_verdicts(selected, listed, unknown, name)
@@ -79,7 +83,8 @@ def _labelled_measures(selected: SelectedLabels) -> list[str]:
     return labelled_measures(selected.facts, lambda: selected.failures, selected.records.name)
 
 
-def _records(verdicts: Any) -> VerdictRecords:
+def records_of_verdicts(verdicts: Any) -> VerdictRecords:
+    """The records of verdicts, unless they were read already."""
     return verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
 
 
@@ -113,7 +118,7 @@ class LabelledResults:
         read, responses = read_labelled_results(
             results, system=name or None, fields=fields, required=required, optional=optional, format=results_format
         )
-        records = VerdictRecords() if verdicts is None else _records(verdicts)
+        records = VerdictRecords() if verdicts is None else records_of_verdicts(verdicts)
         # A submission to TREC RAG names its run, which may have another name here.
         runs = responses.systems
         system = name if name in records.systems or not runs else runs[0]
@@ -171,7 +176,7 @@ def scores_of_verdicts(
         label_bounds=scored.bounds if unknown == "bounds" else {},
         sample_variances=scored.variances,
         fingerprint=Fingerprint({"verdicts": digests}, options={"by": ", ".join(authors)}),
-        asked=asked_names(measures),
+        asked={**rubric_names(measures), **asked_names(measures)},
     )
 
 

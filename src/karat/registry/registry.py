@@ -237,6 +237,18 @@ def definitions_of(text: str) -> list[Definition]:
     return list(all_matches.values())
 
 
+def is_name_of_measure(text: str) -> bool:
+    """Whether a name stands for a measure, perhaps with parameters that it lacks.
+
+    >>> is_name_of_measure("precision"), is_name_of_measure("P"), is_name_of_measure("politeness")
+    (True, True, False)
+    """
+    try:
+        return bool(definitions_of(text))
+    except KaratError:
+        return False
+
+
 class _Meaning(NamedTuple):
     """What a name stands for: a definition, the parameters that an alias sets, and the number written in the name."""
 

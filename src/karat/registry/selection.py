@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
-from karat.errors import KaratError, require, shown
+from karat.errors import KaratError, did_you_mean, require, shown
 from karat.errors.arguments import is_list_like
 from karat.registry.measure import Measure, Subject
 from karat.registry.names import parse_name
 from karat.registry.peers import LISTS_IN_TREC_EVAL, IrMeasure, by_name, expand_names
-from karat.registry.registry import meanings, parse
+from karat.registry.registry import is_name_of_measure, meanings, parse
 
 Measures = str | Measure | IrMeasure | Iterable[str | Measure | IrMeasure]
 Selection = Mapping[Measure, Sequence[str]]
 """The measures to compute, each with the names by which it was asked for, in this order."""
+Rubrics = Mapping[str, Measure]
+"""The measures of rubrics, by the name of the rubric."""
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 DEFAULT_ANSWER_MEASURES = ("EM(normalize=true)", "TokenF1", "RougeL", "Contains")
@@ -28,15 +31,18 @@ _USE_INSTEAD = {
 
 
 def select_measures(
-    measures: Measures, rel: float | None = None, subjects: Sequence[Subject] = ("documents",)
+    measures: Measures,
+    rel: float | None = None,
+    subjects: Sequence[Subject] = ("documents",),
+    rubrics: Rubrics = MappingProxyType({}),
 ) -> Selection:
     """The measures with these names, with `rel` set for those whose name does not set it.
 
-    `subjects` lists what there is to evaluate: documents, answers, or both.
+    `subjects` lists what there is to evaluate: documents, answers, or both. `rubrics` are names that the labels define.
     """
     selected: dict[Measure, dict[str, None]] = {}
     for named in dict.fromkeys(listed_measures(measures)):
-        measure = _select(named, rel, subjects)
+        measure = _select(named, rel, subjects, rubrics)
         selected.setdefault(measure, {})[str(named)] = None
     example = DEFAULT_ANSWER_MEASURES[1] if subjects == ("answers",) else DEFAULT_MEASURES[0]
     require(selected, "no measures were given", f"Name at least one, for example {example}.")
@@ -115,8 +121,21 @@ def reject_without_labels(measure: Measure) -> None:
         raise KaratError(what, hint=_USE_INSTEAD["verdicts"])
 
 
-def _select(named: str | Measure, rel: float | None, subjects: Collection[Subject]) -> Measure:
-    measure = named.check() if isinstance(named, Measure) else _parse_for(str(named), subjects)
+def possible_measures(name: str, rubrics: Rubrics = MappingProxyType({})) -> list[Measure]:
+    """The measures that a name can mean: that of a rubric, or those of the registry; an error if there are none."""
+    if name in rubrics:
+        hint = f"Write {rubrics[name]}, or give the rubric another name."
+        require(not is_name_of_measure(name), f"{name} is the name of a measure, and also of a rubric", hint)
+        return [rubrics[name]]
+    if known := meanings(name):
+        return known
+    if (near := did_you_mean(name, rubrics)) and not is_name_of_measure(name):
+        raise KaratError(f"unknown measure {shown(name)}", hint=f"{near} The rubrics are {', '.join(rubrics)}.")
+    return [parse(name)]
+
+
+def _select(named: str | Measure, rel: float | None, subjects: Collection[Subject], rubrics: Rubrics) -> Measure:
+    measure = named.check() if isinstance(named, Measure) else _parse_for(str(named), subjects, rubrics)
     subject = subject_of(measure)
     if "verdicts" not in subjects:
         reject_without_labels(measure)
@@ -136,11 +155,11 @@ def _select(named: str | Measure, rel: float | None, subjects: Collection[Subjec
     return measure(rel=rel) if is_threshold and not sets_rel else measure
 
 
-def _parse_for(name: str, subjects: Collection[Subject]) -> Measure:
+def _parse_for(name: str, subjects: Collection[Subject], rubrics: Rubrics) -> Measure:
     """The measure with this name; if it means several, the one that fits the subjects."""
-    if len(subjects) == 1:
+    if len(subjects) == 1 and name not in rubrics and (meanings(name) or not rubrics):
         return parse(name, next(iter(subjects)))
-    known = meanings(name) or [parse(name)]
+    known = possible_measures(name, rubrics)
     possible = [measure for measure in known if subject_of(measure) in subjects] or known
     if len(possible) > 1:
         which = " or ".join(f"{measure} of {subject_of(measure)}" for measure in possible)

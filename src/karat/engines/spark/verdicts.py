@@ -16,7 +16,7 @@ from karat.engines.spark.worker import BucketResult
 from karat.errors.arguments import check_switch, check_text
 from karat.evaluation.verdict_parts import SharedRecords, evaluate_parts
 from karat.options import Unknown, check_choice
-from karat.registry.selection import Measures, Selection, select_measures
+from karat.registry.selection import Measures, listed_measures
 from karat.scores import Finding, Scores
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def evaluate_verdicts(
     for option, value in (("system", system), ("by", by), ("order", order)):
         if value is not None:
             check_text(option, value)
-    listed = None if measures is None else select_measures(measures, subjects=("verdicts",))
+    listed = None if measures is None else listed_measures(measures)
     show_progress = check_switch("progress", progress)
     with spark_session(session, verdicts) as spark:
         table = spark_table(verdicts, "verdicts", session=spark, order=order)
@@ -70,7 +70,7 @@ class PartOfVerdicts:
 
 def verdict_scores(
     table: SparkTable,
-    measures: Selection | None,
+    measures: Measures | None,
     system: str | None,
     by: str | None,
     unknown: Unknown,

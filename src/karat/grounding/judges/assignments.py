@@ -15,7 +15,7 @@ from karat.grounding.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, Judg
 from karat.grounding.judges.plans import Plans, plans, relevance_plans
 from karat.grounding.judges.prompts import Prompt
 from karat.grounding.judges.requests import ModelRequest, Plan, RequestOutcome
-from karat.grounding.labels.missing import rubric_measure
+from karat.grounding.labels.missing import check_rubric_name
 from karat.grounding.labels.recipes import needed_fields
 from karat.grounding.responses.responses import Response
 from karat.grounding.responses.results import read_responses
@@ -218,11 +218,7 @@ def read_rubric(source: object) -> Task:
     if rubric.name in TASKS:
         what = f"{rubric.name} is the name of a built-in task"
         raise KaratError(what, place=place, hint="Give the rubric another name.")
-    try:
-        rubric_measure(rubric.name)
-    except KaratError:
-        what = f"{shown(rubric.name)} cannot be the name of a rubric, because no measure can be written with it"
-        raise KaratError(what, place=place, hint="Give the rubric a name such as politeness.") from None
+    check_rubric_name(rubric.name, place)
     require(rubric.question, "the rubric has no question to ask", _RUBRIC_EXAMPLE, place=place)
     return rubric
 

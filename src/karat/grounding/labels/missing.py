@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 
 from karat.data.verdicts import Against, Relation
-from karat.errors import KaratError, enumeration, plural
+from karat.errors import KaratError, Place, enumeration, plural, shown
 from karat.grounding.labels.facts import FailedLabels, LabelFacts
 from karat.grounding.labels.recipes import RECIPES
 from karat.measures import parse
 from karat.measures.labels import relations_of
 from karat.registry import Measure
+from karat.registry.registry import is_name_of_measure
 from karat.registry.selection import Selection
 
 _OF_SENTENCES = "(unit=sentences)"
@@ -74,6 +75,33 @@ def rubric_measure(name: str) -> str:
     return str(parse("Correctness", "verdicts")(task=name))
 
 
+def check_rubric_name(name: str, place: Place) -> None:
+    """Raise an error if a rubric has a name that cannot be that of its measure."""
+    hint = "Give the rubric a name such as politeness."
+    if is_name_of_measure(name):
+        raise KaratError(f"{name} is the name of a measure, and so cannot be that of a rubric", place=place, hint=hint)
+    try:
+        rubric_measure(name)
+    except KaratError:
+        what = f"{shown(name)} cannot be the name of a rubric, because no measure can be written with it"
+        raise KaratError(what, place=place, hint=hint) from None
+
+
+def rubric_measures(rubrics: Iterable[str]) -> dict[str, Measure]:
+    """The measures of rubrics by the names of these, by which they can be asked for."""
+    measures = {}
+    for name in sorted(rubrics):
+        with suppress(KaratError):  # a rubric that no measure can name
+            measures[name] = parse(rubric_measure(name), "verdicts")
+    return measures
+
+
+def rubric_names(measures: Iterable[Measure]) -> dict[str, str]:
+    """The names of rubrics whose measures are among these, and the names of these measures in full."""
+    tasks = {str(measure.get("task")): str(measure) for measure in measures if measure.name == "Correctness"}
+    return {name: measure for name, measure in tasks.items() if not is_name_of_measure(name)}
+
+
 def task_measures(facts: LabelFacts, task: str) -> list[str]:
     """The measures of a recipe, or of a rubric, whose labels are there, for at least one query."""
     return _with_labels(facts, measures_of(task))
@@ -81,7 +109,8 @@ def task_measures(facts: LabelFacts, task: str) -> list[str]:
 
 def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], place: str) -> list[str]:
     """The measures whose labels are there, for at least one query; `failed` are labels that failed, for errors."""
-    if measures := _with_labels(facts, (*_DEFAULT, *_rubrics(facts))):
+    rubrics = map(str, rubric_measures(facts.rubrics).values())
+    if measures := _with_labels(facts, (*_DEFAULT, *rubrics)):
         return measures
     if facts.has_citations:
         return ["CitationValid"]
@@ -90,15 +119,6 @@ def labelled_measures(facts: LabelFacts, failed: Callable[[], FailedLabels], pla
         raise KaratError("all labels are about documents, and none about answers", place=place, hint=hint)
     hint = f"{_why_unused(facts, failed)}`karat measures` lists all measures."
     raise KaratError("no measure can be computed from these labels", hint=hint)
-
-
-def _rubrics(facts: LabelFacts) -> list[str]:
-    """The measures of the rubrics, except those that no measure can name."""
-    names = []
-    for rubric in facts.rubrics:
-        with suppress(KaratError):
-            names.append(rubric_measure(rubric))
-    return sorted(names)
 
 
 def _with_labels(facts: LabelFacts, names: Sequence[str]) -> list[str]:

@@ -70,6 +70,8 @@ class VerdictRecords:
     sources: list[Source] = field(default_factory=list)
     cut_short: list[Place] = field(default_factory=list)
     """last lines that were cut short, and left out"""
+    reworded: set[str] = field(default_factory=set)
+    """rubrics of which two records ask another question, or give labels another meaning"""
 
     def place(self, row: int) -> Place:
         """Where a label was read: the file and its line."""
@@ -79,7 +81,9 @@ class VerdictRecords:
     @property
     def notes(self) -> list[str]:
         """What was odd about the files."""
-        return [f"{place}: the last line is cut short and was left out" for place in self.cut_short]
+        cut_short = [f"{place}: the last line is cut short and was left out" for place in self.cut_short]
+        words = "is described in several ways: the last one is shown, and labels by all of them count together"
+        return [*cut_short, *(f"the rubric {shown(name)} {words}" for name in sorted(self.reworded))]
 
     def item(self, row: int) -> Item | None:
         """The item that a label is about, if it has a record."""
@@ -256,7 +260,10 @@ def _add(
             _add_item(records, read_item(row, place))
         elif kind == "task":
             task = read_task(row, place)
-            task.check_same_scale(records.tasks.get(task.name), place)
+            known = records.tasks.get(task.name, task)
+            task.check_same_scale(known, place)
+            if task != known:
+                records.reworded.add(task.name)
             records.tasks[task.name] = task
         elif kind == "call":
             records.calls.append(read_call(row, place))
