@@ -39,6 +39,7 @@ from karat.scores.sample_variance import SampleVariance, variances_of_rows
 
 if TYPE_CHECKING:
     from karat.evaluation.verdicts import LabelledResults
+    from karat.grounding.verdict_file.reading import VerdictRecords
 
 
 def evaluate_results(
@@ -75,13 +76,7 @@ def evaluate_results(
     settings = complete_options(options)
     check_text("name", name)
     matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
-    rubrics: Rubrics = {}
-    if verdicts is not None:
-        from karat.evaluation.verdicts import records_of_verdicts
-        from karat.grounding.labels.missing import rubric_measures
-
-        verdicts = records_of_verdicts(verdicts)
-        rubrics = rubric_measures(verdicts.rubrics)
+    verdicts, rubrics = _with_rubrics(verdicts)
     needed, ambiguous = _needed_subjects(listed or (), rubrics, has_verdicts=verdicts is not None)
     required = [part for part in PARTS if part in needed]
     optional = PARTS if listed is None or ambiguous else ()
@@ -106,6 +101,17 @@ def evaluate_results(
     scores = _merge(parts, read.queries, list(map(str, selected)), name)
     unscored = [] if listed else _unscored(read, labelled)
     return _with_notes(scores, read, unscored)
+
+
+def _with_rubrics(verdicts: Any) -> tuple[VerdictRecords | None, Rubrics]:
+    """The records of verdicts, and the measures of their rubrics."""
+    if verdicts is None:
+        return None, {}
+    from karat.evaluation.verdicts import records_of_verdicts
+    from karat.grounding.labels.missing import rubric_measures
+
+    records = records_of_verdicts(verdicts)
+    return records, rubric_measures(records.rubrics)
 
 
 def _needed_subjects(
