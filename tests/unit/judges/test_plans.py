@@ -324,7 +324,7 @@ def test_systems_share_calls_and_have_their_own_labels(judge: ToyJudge) -> None:
 
 def test_a_system_that_is_judged_later_uses_the_replies_about_the_first(judge: ToyJudge) -> None:
     judge.judge([RESULT], "coverage", system="a")
-    judge.judge([RESULT], "coverage", system="b")
+    judge.judge([CHANGED], "coverage", system="b")
     assert judge.asked == []
     assert values(judge, "NuggetCoverage", system="b") == {"NuggetCoverage": 0.5}
 

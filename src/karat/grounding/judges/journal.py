@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from io import BytesIO
@@ -142,6 +142,15 @@ class Journal:
             return False
         labels = ({**verdict, "by": call.model, "sample": request.sample} for verdict in request.failed)
         return all(self._known.correction(label, key) is not None for label in labels)
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems that items or labels name."""
+        return self._known.systems
+
+    def queries(self, system: str) -> Collection[str]:
+        """The queries of which a system has items."""
+        return self._known.queries(system)
 
     def items(self, query: str, system: str | None) -> dict[str, Item]:
         """The items of a system, or those of a question for all systems, as they are now, by id."""

@@ -97,7 +97,7 @@ class Judging:
         The measures are those of the tasks, if none are given.
         """
         from karat.evaluation import evaluate_verdicts
-        from karat.grounding.labels.selection import select
+        from karat.grounding.labels.selection import labelled_name, select
         from karat.grounding.verdict_file.reading import read_verdict_records
 
         if RELEVANCE in self.tasks:
@@ -105,28 +105,32 @@ class Judging:
             raise KaratError("these are labels of documents, not of answers", place=Place(self.path), hint=hint)
         if system is None and len(self.systems) == 1:
             system = self.systems[0]
-        if measures is None:
-            selected = select(read_verdict_records(self.path), system, self.by)
-            if scores := self._task_scores(selected, system):
-                return scores
-        return evaluate_verdicts(self.path, measures, system=system, by=self.by, name=system or "")
+        records = read_verdict_records(self.path)
+        labelled = labelled_name(records, system, self._answers_of(system))
+        if measures is None and (scores := self._task_scores(select(records, labelled, self.by), system)):
+            return scores
+        return evaluate_verdicts(records, measures, system=labelled, by=self.by, name=system or "")
 
     def task_scores(self) -> dict[str | None, Scores]:
         """The scores of the judged answers of all systems, on the measures of the tasks.
 
         Systems that have no label of any task are left out.
         """
-        from karat.grounding.labels.selection import select
+        from karat.grounding.labels.selection import labelled_name, select
         from karat.grounding.verdict_file.reading import read_verdict_records
 
         records = read_verdict_records(self.path)
         by_system = {}
         for system in self.systems:
-            if self._has_labels(records, system):
-                answers = [response for response in self.responses if response.system == system]
-                if scores := self._task_scores(select(records, system, self.by, answers), system):
-                    by_system[system] = scores
+            answers = self._answers_of(system)
+            if not self._has_labels(records, labelled_name(records, system, answers)):
+                continue
+            if scores := self._task_scores(select(records, system, self.by, answers), system):
+                by_system[system] = scores
         return by_system
+
+    def _answers_of(self, system: str | None) -> list[Response]:
+        return [response for response in self.responses if response.system == system]
 
     def _has_labels(self, records: VerdictRecords, system: str | None) -> bool:
         labels = records.labels
@@ -160,7 +164,8 @@ class Judging:
             names = f"{'task' if len(tasks) == 1 else 'tasks'} {enumeration(tasks, 'and')}"
             what = f"no measure of the {names} can be computed for {enumeration(systems, 'and')}"
             notes.append(f"{what}: there are no labels")
-        return [f"note: {note}." for note in (*notes, *self.notes)]
+        said = {finding.message for each in scores.values() for finding in each.findings}
+        return [f"note: {note}." for note in (*notes, *self.notes) if note not in said]
 
     def __str__(self) -> str:
         return str(self.usage)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -60,6 +60,7 @@ class KnownRecords:
         self._calls: dict[str, int] = {}
         self._failed: set[str] = set()  # the keys of calls that failed
         self._items: dict[str | None, dict[str, array[int]]] = {None: {}}  # by system and query
+        self._labelled: dict[str, None] = {}  # systems
         # By the hash of a subject, where the call that said something about it last begins, or a record without a call.
         self._latest: dict[int, int] = {}
         self._repeats: dict[str, int] = {}  # how often a call was written again, by its key
@@ -70,8 +71,12 @@ class KnownRecords:
 
     @property
     def systems(self) -> list[str]:
-        """Those that have items."""
-        return [system for system in self._items if system is not None]
+        """Those that have items or labels."""
+        return [*dict.fromkeys([*(system for system in self._items if system is not None), *self._labelled])]
+
+    def queries(self, system: str) -> Collection[str]:
+        """Those of which a system has items."""
+        return self._items.get(system, {}).keys()
 
     def add(self, record: Record, start: int) -> None:
         """Add the next record of a file, in which it begins at this byte.
@@ -210,6 +215,8 @@ class KnownRecords:
         if record["record"] == "item":
             query, system, _ = _owner_and_id(record)
             self._items.setdefault(system, {}).setdefault(query, array("q")).append(start)
+        elif record["record"] == "verdict" and record.get("system") is not None:
+            self._labelled[str(record["system"])] = None
         elif record["record"] == "task":
             self.tasks[str(record.get("name"))] = record
 

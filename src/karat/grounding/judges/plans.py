@@ -7,6 +7,7 @@ models alike (`labels/recipes.py`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,7 @@ from karat.grounding.judges.question_items import READ_PASSAGES, READ_SENTENCES,
 from karat.grounding.judges.requests import Plan, Record, RequestOutcome
 from karat.grounding.judges.steps import Steps, if_known, together
 from karat.grounding.labels.recipes import RECIPES, task_of, wanted_labels
-from karat.grounding.responses.responses import Response, has_text
+from karat.grounding.responses.responses import Response, has_text, name_in_files, note_on_name
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item, text_digest
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
@@ -69,9 +70,27 @@ def plans(
         hint = f"{did_you_mean(recipe, RECIPES)} The tasks are {', '.join(RECIPES)}.".strip()
         raise KaratError(f"{shown(recipe)} is not a task for a judge", hint=hint)
     recipe, task = (_RUBRIC, rubric) if rubric else (recipe, BUILT_IN[task_of(recipe)])
+    responses, renamed = _with_known_names(tuple(responses), known)
     questions = _by_question(recipe, responses)
     planner = _Planner(recipe, task, known, prompts, by, samples, seed)
-    return Plans(len(questions), _notes(recipe, questions), lambda: map(planner.plan, questions))
+    return Plans(len(questions), (*renamed, *_notes(recipe, questions)), lambda: map(planner.plan, questions))
+
+
+def _with_known_names(responses: Sequence[Response], known: Journal) -> tuple[Sequence[Response], list[str]]:
+    """Responses with the names that their systems have in the verdict file, and notes on these.
+
+    A name that another one of the systems has, or would have, too, is not given.
+    """
+    by_system: dict[str | None, list[Response]] = {}
+    for response in responses:
+        by_system.setdefault(response.system, []).append(response)
+    names = {system: name_in_files(known, system, of_system) for system, of_system in by_system.items()}
+    uses = Counter(names.values())
+    names = {system: name if uses[name] == 1 else system for system, name in names.items()}
+    notes = [note for system, name in names.items() for note in note_on_name(system, name)]
+    if not notes:
+        return responses, notes
+    return [replace(response, system=names[response.system]) for response in responses], notes
 
 
 def relevance_plans(

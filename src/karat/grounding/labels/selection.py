@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
@@ -19,7 +19,7 @@ from karat.grounding.labels.counting import choose_authors, is_person, unreplace
 from karat.grounding.labels.evaluated_items import EvaluatedItems, Fit
 from karat.grounding.labels.facts import FailedLabels, LabelFacts, LabelNotes, labelled_relations
 from karat.grounding.labels.verdict_arrays import VerdictArrays
-from karat.grounding.responses.responses import Response
+from karat.grounding.responses.responses import Response, name_in_files, note_on_name
 from karat.grounding.verdict_file.columns import LabelColumns
 from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
 from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey, answered_calls
@@ -106,11 +106,40 @@ def select(
 
     `responses` are what the system answered to the queries that are evaluated; without them, these are all queries with
     items or labels. Items of responses that the records lack are added, and labels of a text that has changed since do
-    not count. `named_by` is the argument that names the system, for errors.
+    not count. If the records do not know the system, but another one with the same answers and passages, the labels of
+    that one count, with a note: results may have been renamed. `named_by` is the argument that names the system, for
+    errors.
     """
-    system = choose_system(records.systems, system, records.name, named_by)
-    counts = records.labels.by.take(_labels_of_answers(records, system)[0]).counts()
-    return select_labels(records, system, choose_authors(counts, by, records.name), responses)
+    name = system if responses is None else labelled_name(records, system, responses)
+    note = note_on_name(system, name)
+    name = choose_system(records.systems, name, records.name, named_by)
+    counts = records.labels.by.take(_labels_of_answers(records, name)[0]).counts()
+    selected = select_labels(records, name, choose_authors(counts, by, records.name), responses)
+    if not note:
+        return selected
+    notes = replace(selected.facts.notes, reading=(*selected.facts.notes.reading, *note))
+    return replace(selected, facts=replace(selected.facts, notes=notes))
+
+
+def labelled_name(records: VerdictRecords, system: str | None, responses: Sequence[Response]) -> str | None:
+    """The name that the system of these responses has in verdict files, where results may have had another name."""
+    return system if system in records.systems else name_in_files(_ItemsOfFiles(records), system, responses)
+
+
+class _ItemsOfFiles:
+    """The items of records, by system and query."""
+
+    def __init__(self, records: VerdictRecords) -> None:
+        self.systems = records.systems
+        self._items: dict[str | None, dict[str, dict[str, Item]]] = {}
+        for item in records.items.values():
+            self._items.setdefault(item.system, {}).setdefault(item.query, {})[item.id] = item
+
+    def queries(self, system: str) -> Collection[str]:
+        return self._items.get(system, {}).keys()
+
+    def items(self, query: str, system: str | None) -> Mapping[str, Item]:
+        return self._items.get(system, {}).get(query, {})
 
 
 def _labels_of_answers(records: VerdictRecords, system: str | None) -> tuple[Ints, int]:

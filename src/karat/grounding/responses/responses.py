@@ -1,13 +1,15 @@
 """What a system answered to a question, and the items of that: the answer, its sentences and the passages.
 
-Claims and nuggets were extracted from an answer: whether it is the one of a response is decided here, too.
+Claims and nuggets were extracted from an answer: whether it is the one of a response is decided here, too; and which
+system of verdict files has the answers and passages of responses, if it has another name there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, count
+from typing import Protocol
 
 from karat.errors import KaratError, Parameter, shown
 from karat.grounding.responses.citations import cited_passages, find_citations
@@ -179,6 +181,69 @@ def digest_of_answer(item: Item, labelled: Mapping[ItemKey, Item]) -> str | None
         return item.of_digest
     answer = labelled.get((item.query, item.source))
     return None if answer is None else answer.labelled_digest
+
+
+class KnownItems(Protocol):
+    """The items of verdict files."""
+
+    @property
+    def systems(self) -> Collection[str]:
+        """Those that labels or items name."""
+
+    def queries(self, system: str) -> Collection[str]:
+        """Those of which a system has items."""
+
+    def items(self, query: str, system: str | None) -> Mapping[str, Item]:
+        """The items of a system, by id."""
+
+
+def name_in_files(known: KnownItems, system: str | None, responses: Sequence[Response]) -> str | None:
+    """The name that a system has in verdict files: its own, or if these do not know it, that of the same answers.
+
+    Results that were renamed are found by the digests of their answers and passages. One of the systems in the files
+    must have the same for all queries of the results, or its own queries must all be among these. If there are several
+    such systems, nothing is guessed.
+    """
+    if system is None or system in known.systems:
+        return system
+    by_query = {response.query: response for response in responses}
+    fitting = [name for name in known.systems if _has_same_texts(known, name, by_query)]
+    return fitting[0] if len(fitting) == 1 else system
+
+
+def note_on_name(system: str | None, name: str | None) -> list[str]:
+    """A note, if a system has another name in verdict files."""
+    what = f"the labels of system {name} are used for {system}: answers and passages are the same"
+    return [] if name == system else [what]
+
+
+def _has_same_texts(known: KnownItems, system: str, responses: Mapping[str, Response]) -> bool:
+    queries = known.queries(system)
+    shared = [query for query in responses if query in queries]
+    if len(shared) not in (len(queries), len(responses)):
+        return False
+    is_any_known = False
+    for query in shared:
+        is_same = _are_from(known.items(query, system).values(), responses[query])
+        if is_same is False:
+            return False
+        is_any_known |= is_same is True
+    return is_any_known
+
+
+def _are_from(items: Collection[Item], response: Response) -> bool | None:
+    """Whether items of a query are from a response, by its answer and its passages; None if nothing tells."""
+    answers = {item.labelled_digest for item in items if item.id == "answer"}
+    answers = answers or {item.of_digest for item in items if item.set == "claims"} - {None}
+    passages = [item for item in items if item.type == "passage"]
+    comparisons = []
+    if response.answer is not None and answers:
+        comparisons.append(answers == {text_digest(response.answer)})
+    if response.knows_passages and passages:
+        digests = joint_digest(item.labelled_digest for item in passages), response.digest_of("context")
+        ids = {item.id for item in passages}, {passage.id for passage in response.passages}
+        comparisons.append(ids[0] == ids[1] if None in digests else digests[0] == digests[1])
+    return all(comparisons) if comparisons else None
 
 
 def _prefix(taken: Set[str], sentences: int) -> str:
