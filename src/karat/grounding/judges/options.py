@@ -134,6 +134,10 @@ class JudgeOptions:
         for name in ("system", "format", "base_url", "api_key_env"):
             if getattr(self, name) is not None:
                 check_text(name, getattr(self, name))
+        if self.api_key_env and self.api_key_env != JUDGE_OPTIONS["api_key_env"].default:
+            from karat.grounding.judges.secrets import check_key_variable  # which compiles patterns
+
+            check_key_variable(self.api_key_env)
         if self.prompts is not None:
             check_path(self.prompts, "prompts")
         for name in ("replay", "retry_failed"):

@@ -21,7 +21,7 @@ _SHORTEST = 8  # characters; what is shorter may be a word of a text
 _SHORTEST_WITH_PARTS = 20  # characters of a key that is not shown in part either
 _PART = 12  # characters of a key that are too many to be shown
 _ENCODED_PART = 16  # the same in Base64
-_BLOCK = 6  # half a part, so that every part has one of the blocks that a key is divided into
+_BLOCK = 6  # half a part, so that every part has one of the blocks that a text is cut into
 _KEYS = re.compile(r"\b(?:sk|pk|rk|gsk|hf|xai)[-_][\w*.-]{8,}|(?i:\bbearer )[\w.~+/-]{16,}")
 # What the keys of a provider have in common.
 _PREFIX = re.compile(
@@ -30,6 +30,8 @@ _PREFIX = re.compile(
 _ESCAPE = re.compile(
     r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|(.))|%(?:25)*([0-9a-f]{2})|&#(?:x([0-9a-f]{2})|([0-9]{2,3}));", re.I | re.S
 )
+# What else is escaped is a quotation mark or a line break, which few keys have.
+_ESCAPED_LETTER = re.compile(r"\\[ux/]|%[0-9a-f]{2}|&#", re.I)
 _BASES = (16, 16, 0, 16, 16, 10)  # of the numbers in the groups; one is the character itself
 
 
@@ -40,26 +42,13 @@ class _Spelling(NamedTuple):
     prefix: int
     least: int
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it stands, or a part of it."""
-        for start in range(self.prefix, len(self.text) - _BLOCK + 1, _BLOCK):
-            block, at = self.text[start : start + _BLOCK], 0
-            while (at := text.find(block, at)) >= 0:
-                span = self._extended(text, at, start)
-                if span is None:
-                    at += 1
-                else:
-                    yield span
-                    at = span[1]
-
-    def _extended(self, text: str, at: int, start: int) -> tuple[int, int] | None:
-        """The longest part around a block that stands at this position; None if it is too short."""
+    def span(self, text: str, at: int, start: int) -> tuple[int, int] | None:
+        """The longest part around a block of it that stands at this position; None if it is too short."""
         before, after = 0, _BLOCK
         while before < min(at, start) and text[at - before - 1] == self.text[start - before - 1]:
             before += 1
-        while (
-            at + after < len(text) and start + after < len(self.text) and text[at + after] == self.text[start + after]
-        ):
+        most = min(len(text) - at, len(self.text) - start)
+        while after < most and text[at + after] == self.text[start + after]:
             after += 1
         of_prefix = max(0, self.prefix - (start - before))
         return (at - before, at + after) if before - of_prefix + after >= self.least else None
@@ -73,9 +62,17 @@ class Secrets:
             value for name, value in _environment().items()
             if _SECRET_NAMES.fullmatch(name) and _GENERATED.fullmatch(value)
         }  # fmt: skip
-        self._spellings = [
-            spelling for key in sorted({*filter(_is_secret, keys), *generated}) for spelling in _spellings(key)
-        ]
+        self._short: list[str] = []  # which have no parts
+        self._blocks: dict[str, list[tuple[_Spelling, int]]] = {}  # where each block is in which spelling
+        secrets = {*filter(_is_secret, keys), *generated}
+        self._has_quotes = any(character in key for key in secrets for character in "\"'\\")
+        for key in secrets:
+            for spelling in _spellings(key):
+                if spelling.least < _PART:
+                    self._short.append(spelling.text)
+                for start in range(len(spelling.text) - _BLOCK + 1):
+                    block = spelling.text[start : start + _BLOCK]
+                    self._blocks.setdefault(block, []).append((spelling, start))
 
     def masked(self, text: str) -> str:
         r"""A text in which keys are replaced, also those in JSON or in an address within it.
@@ -84,14 +81,24 @@ class Secrets:
         >>> secrets.masked("It begins with sk-proj-Zm9vYmFyYmF6, in JSON \\u005am9vYmFyYmF6cXV4.")
         'It begins with [key], in JSON [key].'
         """
-        spans = {span for spelling in self._spellings for span in spelling.spans(text)}
-        if self._spellings and ("\\" in text or "%" in text or "&#" in text):
+        if not self._blocks:
+            return text
+        spans = {*self._spans(text)}
+        if self._has_quotes or _ESCAPED_LETTER.search(text):
             plain, places = _unescaped(text)
-            found = {span for spelling in self._spellings for span in spelling.spans(plain)}
-            spans |= {(places[start], places[end]) for start, end in found}
+            spans |= {(places[start], places[end]) for start, end in self._spans(plain)}
         for start, end in _joined(spans):
             text = f"{text[:start]}{REPLACED}{text[end:]}"
         return text
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where keys stand, or parts of them: every part has at least one of the blocks that a text is cut into."""
+        for at in range(0, len(text), _BLOCK):
+            for spelling, start in self._blocks.get(text[at : at + _BLOCK], ()):
+                if (span := spelling.span(text, at, start)) is not None:
+                    yield span
+        for short in self._short:
+            yield from ((found.start(), found.end()) for found in re.finditer(re.escape(short), text))
 
 
 def without_secrets(text: str) -> str:
