@@ -11,7 +11,7 @@ from karat import evaluate_verdicts
 from karat.cli import demo_data as demo
 from karat.grounding.judges.prompts import load_prompts
 from tests.end_to_end.in_process import good, mistake, printed, run_here
-from tests.llm_server import LLMServer, Sent, error
+from tests.llm_server import LLMServer, Sent, completion, error
 from tests.unit.judges.toy_judge import toy_reply
 
 RESULTS = [
@@ -261,3 +261,43 @@ def test_whether_answers_address_the_question_needs_only_questions_and_answers(f
     table = ["measure              rag", "────────────────────────", "AnswerRelevance   0.2500", "2 queries"]
     assert out.splitlines()[:4] == table
     assert good(folder, "evaluate", "rag.jsonl", "--verdicts", "verdicts.jsonl").splitlines() == table
+
+
+def test_a_server_that_gives_no_reply_is_an_error_with_status_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.grounding.judges.sending._FIRST_WAIT", 0.001)
+    with LLMServer(lambda _: error(500, "out of order")) as server:
+        done = run_here(folder, *JUDGE, "--model", "m", "--base-url", server.url, environment=KEY)
+        assert len(server.sent) == 6
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "karat: the server has not given a single reply: status 500: out of order\n"
+
+
+def test_a_model_that_refuses_is_said_to_refuse(folder: Path) -> None:
+    refusal = completion({"role": "assistant", "content": None, "refusal": "I cannot help with that."})
+    with LLMServer(lambda _: refusal) as server:
+        done = run_here(folder, *JUDGE, "--model", "m", "--base-url", server.url, environment=KEY)
+    assert done.returncode == 1
+    assert "note: 2 calls failed: The model refused to reply. With --retry-failed" in done.stdout
+    assert "I cannot help with that." in (folder / "verdicts.jsonl").read_text()
+
+
+def test_a_key_instead_of_the_name_of_its_variable_is_not_shown(folder: Path) -> None:
+    out = mistake(folder, *JUDGE, "--model", "m", "--api-key-env", "sk-proj-Zm9vYmFyYmF6cXV4")
+    assert "--api-key-env is not the name of an environment variable. Put the key into a variable" in out
+    assert "Zm9v" not in out
+
+
+def test_a_limit_of_cost_needs_a_server_that_accepts_a_limit_of_tokens(folder: Path) -> None:
+    def rule(sent: Sent) -> object:
+        limits = [name for name in sent.body if name.startswith("max_")]
+        return error(400, f"Unsupported parameter: {limits[0]}", param=limits[0]) if limits else toy_rule(sent)
+
+    with LLMServer(rule) as server:
+        words = (*JUDGE, "--model", "m", "--base-url", server.url, "--max-tokens-total", "100000")
+        done = run_here(folder, *words, environment=KEY)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "karat: the server accepts no limit of tokens, neither max_tokens nor max_completion_tokens. What a reply costs"
+        " has no limit then. Use another model, or instead of --max-tokens-total and --max-cost limit the number of"
+        " requests: --max-calls.\n"
+    )

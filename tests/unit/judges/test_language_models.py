@@ -276,3 +276,27 @@ def test_ctrl_c_ends_at_once_although_the_server_does_not_answer() -> None:
             carry_out(plans(5, []), asker)
         assert journal.has_replies
         assert len(server.sent) == 2
+
+
+def test_a_call_has_the_same_key_whatever_the_server_refuses() -> None:
+    def rule(sent: Sent) -> Any:
+        if sent.body["messages"][0]["role"] == "system":
+            return error(400, "System role not supported")
+        return {"label": 1}
+
+    with LLMServer(rule) as server, Journal() as journal:
+        model = language_model("tester", base_url=server.url)
+        assert carry_out(plans(5, []), Asker(model, SETTINGS, journal)).done == 5
+        usage = carry_out(plans(5, []), Asker(language_model("tester", base_url=server.url), SETTINGS, journal))
+        assert (usage.known, usage.requests) == (5, 0)
+
+
+def test_a_chat_generator_that_says_that_a_filter_stopped_it_has_refused() -> None:
+    class Message:
+        text, meta = "", {"finish_reason": "content_filter", "usage": {"prompt_tokens": 7, "completion_tokens": 0}}
+
+    class Filtered:
+        def run(self, messages: list[Any]) -> dict[str, Any]:  # noqa: ARG002
+            return {"replies": [Message()]}
+
+    assert ask(language_model(Filtered())) == ModelReply("", 7, 0, is_refusal=True)

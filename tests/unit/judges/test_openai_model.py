@@ -281,6 +281,12 @@ def test_what_no_request_can_succeed_with_is_fatal(serve: Serve, response: Respo
         (529, {}, None),
         (429, {"Retry-After": "soon"}, None),
         (429, {"Retry-After": "-5"}, 0.0),
+        (429, {"Retry-After": "nan"}, None),
+        (429, {"Retry-After": "inf"}, None),
+        (429, {"Retry-After": "1e308"}, 1e10),
+        (429, {"retry-after-ms": "1e308"}, 1e7),
+        (429, {"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"}, 0.0),
+        (429, {"Retry-After": "Fri, 31 Dec 99999 23:59:59 GMT"}, None),
         (429, {"retry-after-ms": "250", "Retry-After": "1"}, 0.25),
         (500, {"Retry-After": "2"}, 2.0),
     ],
@@ -301,6 +307,7 @@ def test_a_busy_server_is_waited_for_as_it_asks(
         ("Please try again in 1m2s", 62.0),
         ("Please try again in 6ms.", 0.006),
         ("Please try again in a while.", None),
+        (f"Please try again in {'9' * 400}d", 864e12),
     ],
 )
 def test_a_rate_limit_may_say_in_words_how_long_to_wait(serve: Serve, message: str, wait: float | None) -> None:
