@@ -137,6 +137,14 @@ def test_a_task_whose_calls_all_failed_is_named_beside_the_measures_of_the_other
     )
 
 
+def test_failures_of_several_kinds_of_calls_are_counted_by_kind(folder: Path) -> None:
+    with LLMServer(lambda sent: {} if _NAMES[sent.prompt] in ("claims", "correctness") else toy_rule(sent)) as server:
+        words = (*JUDGE, "--task", "context", "--task", "correctness", "--model", "m", "--base-url", server.url)
+        out = printed(run_here(folder, *words, environment=KEY))
+    claims, correctness = (load_prompts()[name].id for name in ("claims", "correctness"))
+    assert f"note: 4 calls failed (2 of {claims}, 2 of {correctness}), 2 of them with this error: The field " in out
+
+
 def test_an_evaluation_names_what_could_not_be_extracted_for_any_query(folder: Path) -> None:
     with LLMServer(lambda sent: {} if _NAMES[sent.prompt] == "claims" else toy_rule(sent)) as server:
         for task in ("faithfulness", "context"):

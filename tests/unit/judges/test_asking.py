@@ -525,7 +525,7 @@ def test_a_note_about_failures_has_a_limit_in_memory(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("karat.grounding.judges.sending._MOST_ERRORS", 2)
     asker, _, _ = asker_for([GOOD])
     for error in ("a", "b", "c", "d", "e", "b", None):
-        asker.add_failure(error)
+        asker.add_failure("support/1", error)
     assert asker.notes == [
         "7 calls failed, 4 of them with this error: another error. With --retry-failed (in Python retry_failed=True),"
         " they are made again"

@@ -219,7 +219,7 @@ class _Asking:
         key = asker.settings.key(request)
         call = OpenCall(request, key, batch, place, request.messages, asker.settings)
         if is_divided(request, asker.max_input_tokens):
-            self._count(key, "too_long")
+            self._count(call, "too_long")
             batch.add(place, call.outcome("too_long", asker.model.name))
         elif key in self._calls:
             self._calls[key].same.append(call)
@@ -228,7 +228,7 @@ class _Asking:
         elif request.if_known:
             batch.add(place, call.outcome("not_asked", asker.model.name))
         elif asker.budget.exceeded or asker.journal.replay:
-            self._count(key, "not_asked")
+            self._count(call, "not_asked")
             batch.add(place, call.outcome("not_asked", asker.model.name))
         else:
             self._calls[key] = call
@@ -247,7 +247,7 @@ class _Asking:
         outcome = call.outcome(state, self._asker.model.name, error)
         if not call.request.if_known:
             outcome = replace(outcome, records=tuple(self._asker.journal.reuse(call.key, outcome.records)))
-        self._count(call.key, state, error, known=1)
+        self._count(call, state, error, known=1)
         return outcome
 
     def _end(self, call: OpenCall, state: RequestState, error: str | None = None) -> None:
@@ -257,7 +257,7 @@ class _Asking:
             written = self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
             outcome = replace(outcome, records=tuple(written))
         calls = 0 if state == "not_asked" else 1
-        self._count(call.key, state, error, calls=calls, tokens_in=call.tokens_in, tokens_out=call.tokens_out)
+        self._count(call, state, error, calls=calls, tokens_in=call.tokens_in, tokens_out=call.tokens_out)
         self._report()
         call.batch.add(call.place, outcome)
         del self._calls[call.key]
@@ -280,13 +280,13 @@ class _Asking:
                 with suppress(Exception):  # the first error is the one that counts
                     self._asker.journal.write(call_record(outcome, self._asker.settings), outcome.records)
 
-    def _count(self, key: str, state: RequestState, error: str | None = None, **more: int) -> None:
+    def _count(self, call: OpenCall, state: RequestState, error: str | None = None, **more: int) -> None:
         """Count what became of a call, once for all requests with its key."""
-        if hash(key) in self._counted:
+        if hash(call.key) in self._counted:
             return
-        self._counted.add(hash(key))
+        self._counted.add(hash(call.key))
         if state == "failed":
-            self._asker.add_failure(error)
+            self._asker.add_failure(call.request.prompt, error)
         totals = {name: getattr(self._usage, name) + number for name, number in {**more, state: 1}.items()}
         prices = self._asker.budget.prices
         self._usage = replace(self._usage, **totals, requests=self._asker.budget.calls - self._requests_before)

@@ -93,6 +93,7 @@ class Asker:
     counts_tokens: bool = False
     """whether tokens had to be counted, because the model does not say how many it used"""
     _errors: Counter[str] = field(default_factory=Counter)
+    _failed_prompts: Counter[str] = field(default_factory=Counter)
 
     @property
     def notes(self) -> list[str]:
@@ -105,18 +106,21 @@ class Asker:
         """What to do when everything stops."""
         return _GO_ON if self.journal.is_file and self.journal.has_replies else None
 
-    def add_failure(self, error: str | None) -> None:
-        """Count a request that failed, by its error."""
+    def add_failure(self, prompt: str, error: str | None) -> None:
+        """Count a request that failed, by its prompt and its error."""
+        self._failed_prompts[prompt] += 1
         error = (error or "no reply").strip()
         self._errors[error if error in self._errors or len(self._errors) < _MOST_ERRORS else _OTHER_ERRORS] += 1
 
     def _failures(self) -> list[str]:
-        """The most frequent error of requests that failed."""
+        """How many requests failed, of which kinds if there are several, and the most frequent error."""
         if not self._errors:
             return []
         [(error, number)], total = self._errors.most_common(1), self._errors.total()
         share = "" if number == total else f", {number:,} of them with this error"
-        what = f"{plural(total, 'call')} failed{share}: {error.removesuffix('.')}"
+        kinds = [f"{count:,} of {prompt}" for prompt, count in sorted(self._failed_prompts.items())]
+        of_kinds = f" ({', '.join(kinds)})" if len(kinds) > 1 else ""
+        what = f"{plural(total, 'call')} failed{of_kinds}{share}: {error.removesuffix('.')}"
         again = f"{'it is' if total == 1 else 'they are'} made again"
         return [f"{what}. With --retry-failed (in Python retry_failed=True), {again}"]
 
