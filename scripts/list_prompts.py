@@ -28,6 +28,10 @@ What `karat judge` tells a language model, word for word. [Judges](judges.md) sa
   beginning of a request charge less for it, or nothing.
 - **The user message is one JSON object**, with the question, the passages, the answer and the items to judge. Whatever
   a text contains, it stays within its JSON string.
+- **The order of texts** is that of the results in the first sample, and [another one](judges.md#ask-several-times) in
+  each further sample, in which passages have codes such as `qtbk` as ids instead of ranks.
+- **Long texts are divided.** What [does not fit](judges.md#texts-that-do-not-fit) is sent in parts, each in a message
+  like that of the whole. Nuggets are extracted from ten passages at a time, with the list so far.
 - **Your own prompts:** put a file with the name of a prompt, such as `{name}.txt`, into a folder, and pass `--prompts
   FOLDER` (`prompts=`). The other prompts stay as they are. The version of your own prompt is a digest of its text, so
   that a change of one word is a change of its version. The reply must have the same fields as below.

@@ -8,8 +8,13 @@ whose key is in the file is not sent; neither is one whose key is under way. An 
 that one that hangs is given up on; it counts as under way until it ends, so that there are never more than
 `concurrency`. No thread has to end before the program does: Ctrl-C ends everything at once.
 
+Within a plan, requests that depend on each other are steps: windows of passages from which nuggets are extracted, or
+the parts of a text that is too long for the model. What a reply says that is not final yet is a draft, which only the
+next step reads. Records are written with the call that completes them, so that the file never has a part of a list, and
+a run that goes on from the file takes the same steps, with the replies that are there.
+
 The options of a judge are declared once. One function opens the model and the verdict file for judges and for the
 evaluators that ask a model. Results are in memory, and where each record of the file begins: 100,000 questions with
-their labels take about 300 MB. What a server answers is classified in one place: wait, try again, fail, or stop
-everything; and in one place, keys are removed from whatever a server says.
+their labels take about 300 MB. What a server answers is classified in one place: wait, try again, ask
+about parts, fail, or stop everything; and in one place, keys are removed from whatever a server says.
 """

@@ -19,7 +19,9 @@ from karat.output.tables import Cell, Table
 
 _TOKENS = "tokens are counted roughly, with a short sentence as the reason for each label"
 _CLAIMS = ", and with the sentences of a text as its claims or nuggets"
-_REPEATED = "requests that have to be repeated are not included"
+_REPEATED = (
+    "requests that have to be repeated are not included, nor those that have to be divided because they are too long"
+)
 _SHARED = "a call that several tasks need is counted for the first of them"
 
 
