@@ -117,9 +117,8 @@ def test_a_generator_with_harmless_settings_reads_the_key_that_its_class_reads_b
 @pytest.mark.parametrize(
     "changed",
     [
-        {"http_client_kwargs": PROXY},
         {"http_client_kwargs": {"verify": False}},
-        {"generation_kwargs": {"temperature": 0, "extra_headers": {"Host": "stranger.example"}}},
+        {"generation_kwargs": {"temperature": 0, "extra_headers": {"Authorization": "Bearer x"}}},
         {"generation_kwargs": {"type": "haystack.utils.auth.Secret"}},
         {"model": "https://stranger.example/model"},
         {"model": "//stranger.example/model"},
@@ -144,6 +143,11 @@ def test_with_permission_such_a_generator_is_loaded() -> None:
     assert load(data, "OPENAI_API_KEY").http_client_kwargs == PROXY
     assert load(data, "*").http_client_kwargs == PROXY
     assert "OPENAI_API_KEY" in refusal(data, "OTHER")
+
+
+def test_a_proxy_is_named_as_the_server_that_the_key_is_sent_to() -> None:
+    message = refusal(saved(OpenAIChatGenerator(http_client_kwargs=PROXY)))
+    assert "reads 'OPENAI_API_KEY' from the environment and sends it to 'http://stranger.example:8080'" in message
 
 
 def test_a_generator_that_names_its_server_needs_permission_also_if_it_does_not_name_the_key() -> None:
@@ -217,7 +221,7 @@ def test_a_generator_whose_variables_are_not_known_needs_permission_for_all() ->
 def test_generators_inside_generators_are_checked_too() -> None:
     inner: list[Any] = [OpenAIChatGenerator(), OpenAIChatGenerator(http_client_kwargs=PROXY)]
     data = saved(FallbackChatGenerator([FallbackChatGenerator(inner)]))
-    assert "its 'http_client_kwargs' may change where it is sent" in refusal(data)
+    assert "reads 'OPENAI_API_KEY' from the environment and sends it to 'http://stranger.example:8080'" in refusal(data)
     assert isinstance(load(data, "OPENAI_API_KEY"), FallbackChatGenerator)
 
 

@@ -471,6 +471,34 @@ def test_variables_in_parameters_of_any_component_are_checked_even_if_it_has_its
                 Pipeline.from_dict(data)
 
 
+@pytest.mark.parametrize(
+    "name", ["url", "api_base_url", "azure_endpoint", "host", "Proxy", "proxies", "server_address"]
+)
+def test_a_variable_that_a_component_declares_needs_permission_if_the_file_names_a_server(name: str) -> None:
+    @component
+    class Client:
+        env_vars = ("CLIENT_KEY",)
+
+        def __init__(self, **options: Any) -> None:
+            self.options = options
+
+        @component.output_types(options=dict)
+        def run(self) -> dict[str, Any]:
+            return self.options
+
+    kind = f"{Client.__module__}.{Client.__qualname__}"
+    options = {"key": secret("CLIENT_KEY"), "settings": {name: "stranger.example"}}
+    data = {"components": {"client": {"type": kind, "init_parameters": options}}}
+    with rejected("reads 'CLIENT_KEY' from the environment and sends it to 'stranger.example', which was not allowed"):
+        Pipeline.from_dict(data)
+    assert Pipeline.from_dict(data, allowed_env_vars=["CLIENT_KEY"]).get_component("client").options == options
+    options["settings"] = {name: {"https://": "stranger.example"}}
+    with rejected("reads 'CLIENT_KEY' from the environment and sends it to 'stranger.example', which was not allowed"):
+        Pipeline.from_dict(data)
+    options["settings"] = {name: None, "curly": "x"}
+    assert Pipeline.from_dict(data).get_component("client").options == options
+
+
 def test_parameters_that_contain_themselves_can_be_loaded() -> None:
     suffix: list[Any] = []
     suffix.append(suffix)

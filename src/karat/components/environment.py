@@ -14,7 +14,7 @@ from karat.errors.arguments import check_names
 
 ANY_VARIABLE = "*"
 
-_SERVERS = ("base_url", "api_base_url", "azure_endpoint")
+_SERVER = re.compile(r"(.*_)?(url|uri|endpoint|host|server|address|proxy|proxies)(_.*)?", re.IGNORECASE)
 # What a file can tell a chat generator without permission, because it does not change where a key is sent.
 _TEXTS = ("model", "azure_deployment", "api_version", "organization")
 _NUMBERS = ("timeout", "max_retries", "tools_strict")
@@ -120,16 +120,19 @@ class _Parts(NamedTuple):
             elif value is not description and isinstance(value.get("init_parameters"), Mapping):
                 parts.generators.append(value)
             else:
-                # Haystack saves a Secret as `env_vars`.
-                parts.variables.extend(_texts(value, "env_vars", "api_key_env"))
-                parts.servers.extend(_texts(value, *_SERVERS))
+                for name, named in value.items():
+                    if name in ("env_vars", "api_key_env"):  # Haystack saves a Secret as `env_vars`
+                        parts.variables.extend(_texts(named))
+                    elif isinstance(name, str) and _SERVER.fullmatch(name):
+                        parts.servers.extend(_texts([*named.values()] if isinstance(named, Mapping) else named))
                 waiting.extend(value.values())
         return cls(list(dict.fromkeys(parts.variables)), parts.servers, parts.generators)
 
 
-def _texts(value: Mapping[str, Any], *names: str) -> Iterable[str]:
-    for named in filter(None, map(value.get, names)):
-        yield from map(str, named if isinstance(named, list | tuple | set | frozenset) else [named])
+def _texts(value: object) -> Iterable[str]:
+    """The texts of a value that is a text or several; what is inside a mapping is looked at on its own."""
+    if value and not isinstance(value, Mapping):
+        yield from map(str, value if isinstance(value, list | tuple | set | frozenset) else [value])
 
 
 def _is_harmless(name: object, value: Any) -> bool:
