@@ -23,7 +23,7 @@ DIGESTS = {
     "importance/1": "f8903965",
     "relevance/2": "72bbd38b",
     "correctness/2": "12103bd2",
-    "answer_relevance/1": "13d14c1d",
+    "answer_relevance/1": "7ebfb269",
     "abstention/2": "2dbe52a7",
     "rubric/2": "c88eeaea",
 }
