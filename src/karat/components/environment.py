@@ -24,7 +24,7 @@ _GENERATION = frozenset(
     " max_tokens min_p n presence_penalty reasoning reasoning_effort repetition_penalty response_format seed stop"
     " stop_sequences temperature thinking top_k top_logprobs top_p verbosity".split()
 )
-_NAME = re.compile(r"[\w.:@+-]+(/[\w.:@+-]+)*")  # neither an address nor a path that leads elsewhere
+_NAME = re.compile(r"(?!.*\.\.)[\w.:@+-]+(/[\w.:@+-]+)*")  # neither an address nor a path that leads elsewhere
 _KEY = re.compile("key|token|secret|password", re.IGNORECASE)
 
 
