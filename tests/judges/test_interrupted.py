@@ -14,7 +14,7 @@ import pytest
 
 import karat
 from tests.judges.commands import PATIENCE, judge_words, key_of, results_file, run, start, toy_rule, written_calls
-from tests.llm_server import LLMServer, Rule, Sent
+from tests.llm_server import LLMServer, Rule, Sent, error
 
 QUERIES = 40
 CONCURRENCY = 4
@@ -135,3 +135,49 @@ def test_a_full_disk_stops_with_an_error_and_the_command_can_be_repeated(
         assert run(*words).returncode == 0
         assert not known & {key_of(each) for each in server.sent[before:]}
     assert records_of(path) == records_of(uninterrupted)
+
+
+def long_results(folder: Path, queries: int) -> Path:
+    """Results with eight passages, of which a model reads four at a time."""
+    path = folder / "rag.jsonl"
+    rows = [
+        {
+            "query": f"q{at}",
+            "question": f"How hard is metal {at}?",
+            "retrieved": [f"Metal {other} of shelf {at} is soft." for other in range(8)],
+            "answer": f"Metal 2 of shelf {at} is soft. Metal 7 of shelf {at} is soft. Metal 9 of shelf {at} is hard.",
+        }
+        for at in range(queries)
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return path
+
+
+def small_rule(sent: Sent) -> Any:
+    """The rule of the toy judge with a small context window."""
+    is_long = len(json.dumps(sent.data)) > 650
+    return error(400, "This model's maximum context length is 4096 tokens.") if is_long else toy_rule(sent)
+
+
+def test_a_judge_of_long_texts_that_is_killed_again_and_again_joins_the_same_labels(tmp_path: Path) -> None:
+    queries = 8
+    results, path, whole = long_results(tmp_path, queries), tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
+    with LLMServer(small_rule) as server:
+        assert run(*judge_words(results, whole, server.url)).returncode == 0
+        assert len(server.sent) == 4 * queries  # the claims, all passages, and two halves
+    sent = 0
+    for stop in (6, 13, 21, None):
+        with LLMServer(small_rule, delay=0.01) as server:
+            with start(*judge_words(results, path, server.url, "--concurrency", CONCURRENCY)) as process:
+                while process.poll() is None and (stop is None or sent + len(server.sent) < stop):
+                    time.sleep(0.001)
+                if stop is not None:
+                    process.kill()
+                _, problem = process.communicate(timeout=PATIENCE)
+            sent += len(server.sent)
+        assert stop is not None or process.returncode == 0, problem
+    assert 4 * queries <= sent <= 4 * queries + 3 * CONCURRENCY
+    assert records_of(path) == records_of(whole)
+    assert written_calls(path) == written_calls(whole)
+    replayed = run("judge", results, "--task", "faithfulness", "-o", path, "--replay", key=None)
+    assert (replayed.returncode, replayed.stderr) == (0, "")
