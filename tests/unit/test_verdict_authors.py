@@ -9,6 +9,8 @@ import pytest
 from karat.errors import KaratError
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.grounding.labels.counting import label_status
+from karat.grounding.labels.selection import select
+from karat.grounding.labels.votes import document_grades
 from karat.grounding.verdict_file.reading import read_verdict_records
 from karat.grounding.verdict_file.records import joint_digest, text_digest
 from tests.random_verdicts import RUBRIC, Record
@@ -318,3 +320,16 @@ def test_a_measure_without_labels_names_the_form_that_the_labels_suffice_for(mea
 def test_a_measure_without_labels_in_any_form_says_how_to_label() -> None:
     with pytest.raises(KaratError, match=r"karat verdicts template results\.jsonl --task nuggets"):
         evaluate_verdicts([_claim("c1", "full")], "NuggetRecall")
+
+
+def test_there_may_be_as_many_authors_as_labels() -> None:
+    """That would take minutes if each author were compared with all others."""
+    n = 40_000
+    labels = [_claim("c1", "full" if at % 3 else "none", f"human:{at}", query=f"q{at % 100}") for at in range(n)]
+    scores = evaluate_verdicts(labels, "Faithfulness")
+    assert (len(scores.queries), scores["Faithfulness"]) == (100, 1.0)
+    documents = [{"query": "q", "type": "document", "task": "relevance", "item": "d1", "label": 2}]
+    grades = [{**documents[0], "by": f"human:{at}"} for at in range(n)]
+    assert document_grades(read_verdict_records(grades)).grades == {"q": {"d1": 2.0}}
+    selected = select(read_verdict_records(labels))
+    assert [selected.author_places[author] for author in selected.authors] == list(range(n))

@@ -204,7 +204,7 @@ class SystemLabels:
             of_key = votes.setdefault(key, {})
             # Labels against several sets of passages may have one key, of which some are not used.
             if columns.label[row] is not None or (author, sample) not in of_key:
-                at = self.selected.authors.index(author)
+                at = self.selected.author_places[author]
                 of_key[author, sample] = [at, columns.label[row], columns.why[row], sample]
                 if columns.state[row] == "failed" and self.failures.has_call(row):
                     of_key[author, sample].append(1)
@@ -222,7 +222,7 @@ class Failures:
     """The failed labels of a system, by query, and the calls that they are from."""
 
     def __init__(self, selected: SelectedLabels) -> None:
-        self._labels, self._authors = selected.records.labels, selected.authors
+        self._labels, self._authors = selected.records.labels, selected.author_places
         # A reply that was used again says nothing about the call that it is from.
         self._calls = {call.key: call for call in selected.records.calls if call.state != "reused"}
         self.rows: dict[str, list[int]] = {}
@@ -251,7 +251,7 @@ class Failures:
 
     def _call(self, key: str | None, by: str, sample: int, rows: list[int]) -> PageData:
         call = self._calls.get(key or "")
-        data: PageData = {"labels": len(rows), "by": self._authors.index(by), "sample": sample}
+        data: PageData = {"labels": len(rows), "by": self._authors[by], "sample": sample}
         error = self._labels.why[rows[0]]
         if call is not None:
             error = call.error or error

@@ -52,6 +52,11 @@ class SelectedLabels:
         return self.facts.notes.sentences
 
     @cached_property
+    def author_places(self) -> Mapping[str, int]:
+        """The position of each author: there may be as many as labels."""
+        return {author: at for at, author in enumerate(self.authors)}
+
+    @cached_property
     def unreplaced(self) -> Ints:
         """The rows that no other label of the same author replaces."""
         return unreplaced_rows(self.records.labels, self.rows, np.isin(self.rows, self.stale))
@@ -163,7 +168,8 @@ def select_labels(
     Nothing is decided that depends on other queries than those of the records.
     """
     rows, of_documents = _labels_of_answers(records, system)
-    rows = rows[records.labels.by.take(rows).where(authors.__contains__)]
+    by_authors = records.labels.by.where(frozenset(authors).__contains__)
+    rows = rows[by_authors[rows]]
     evaluated = _evaluated_items(records, system, responses)
     labelled = records.labels.query.take(rows).counts()
     queries = _query_positions(evaluated, labelled, responses)
@@ -195,7 +201,6 @@ def select_labels(
     )
     relations = {number: labelled_relations(verdicts) for number, verdicts in samples.items()}
     has_citations = len(arrays.items.cite_sentence) > 0
-    by_authors = records.labels.by.where(authors.__contains__)
     has_contradictions = bool((by_authors & records.labels.are_contradictions()).any())
     return SelectedLabels(
         system,

@@ -156,7 +156,9 @@ def chosen_labels(
     labels, people = records.labels, all(map(is_person, authors))
     votes: dict[SubjectKey, list[str]] = {}
     failed, stale = set(), set()
-    rows = np.flatnonzero(labels.by.where(authors.__contains__) & (records.about_documents() == of_documents))
+    rows = np.flatnonzero(
+        labels.by.where(frozenset(authors).__contains__) & (records.about_documents() == of_documents)
+    )
     for row, subject in zip(rows.tolist(), subjects_of(labels, rows), strict=True):
         if status[row] == "replaced":
             continue
