@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from karat.analysis.evidence import relevance_threshold
 from karat.analysis.label_bounds import MOST_UNKNOWN
 from karat.evaluation.results import evaluate_results
 from karat.evaluation.verdicts import evaluate_verdicts
@@ -318,3 +319,10 @@ def test_passages_count_from_the_grade_that_answers_something_and_rel_changes_th
         assert evaluate_results(results, "ContextRelevance(rel=3)", verdicts=labels, rel=rel).means == {
             "ContextRelevance(rel=3)": float(grade == 3)
         }
+
+
+def test_the_grade_from_which_passages_count_says_nothing_about_documents() -> None:
+    results = [{"query": "q", "truth": ["Gold is soft."], "retrieved": ["Gold is soft."], "answer": "Soft."}]
+    labels = [{"query": "q", "item": "p1", "task": "relevance", "label": 3}]
+    scores = evaluate_results(results, ["ContextPrecision(rel=3)", "P@1"], verdicts=labels, match="content")
+    assert relevance_threshold(scores) == 1

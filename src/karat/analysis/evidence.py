@@ -133,8 +133,9 @@ def same_threshold(scores: Scores, measure: Measure) -> Measure:
     >>> str(same_threshold(scores, parse("P@5")))
     'P(rel=2)@5'
     """
-    settings = (dict(known.settings) for name in scores.measures for known in meanings(name)[:1])
-    rel = next((known["rel"] for known in settings if "rel" in known), None)
+    known = (measure for name in scores.measures for measure in meanings(name)[:1])
+    settings = (dict(measure.settings) for measure in known if measure.definition.subject == "documents")
+    rel = next((of_measure["rel"] for of_measure in settings if "rel" in of_measure), None)
     return measure if rel is None else measure(rel=rel)
 
 

@@ -62,6 +62,8 @@ def majority(subject: Ints, values: Floats, contradicts: Floats) -> tuple[Ints, 
     label of each subject.
     """
     kept, chosen = _most_frequent_values(subject, values)
+    if len(kept) == len(subject):
+        return kept, chosen, contradicts[kept]  # one label for each subject
     place = np.searchsorted(subject[kept], subject)
     contradicted = np.full(len(kept), np.nan)
     contradicted[place[contradicts == 0]] = 0.0
