@@ -15,7 +15,7 @@ from karat.errors import Place
 from karat.evaluation.answers import ComparedAnswers, check_answer_facts, score_answers, scores_of_answers
 from karat.evaluation.facts import AnswerFacts
 from karat.options import Missing
-from karat.reading.records.records import ListsAsText
+from karat.reading.records.list_texts import ListsAsText
 from karat.registry.selection import select_measures
 
 Golds = dict[str, tuple[str, ...] | None]

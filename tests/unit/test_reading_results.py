@@ -49,20 +49,28 @@ GOOD = '{"query": "q0", "truth": ["a"], "retrieved": ["a"]}\n'
     "rows",
     [
         [{"query": "q1", "truth": ["a", "b"], "retrieved": ["b"]}, {"query": "q2", "truth": ["a"], "retrieved": []}],
-        [{"query": "q1", "gold_answers": ["a", "b"], "answer": "b"}, {"query": "q2", "gold_answers": [], "answer": ""}],
+        [
+            {"query": "q1", "gold_answers": ["a", "b"], "answer": "b"},
+            {"query": "q2", "gold_answers": [], "answer": "c"},
+        ],
     ],
 )
-def test_lists_that_pandas_wrote_to_csv_as_text_are_an_error(rows: list[Json], tmp_path: Path) -> None:
+def test_lists_that_pandas_wrote_to_csv_as_text_are_read_as_lists(rows: list[Json], tmp_path: Path) -> None:
     path = tmp_path / "frame.csv"
     pd.DataFrame(rows).to_csv(path)
-    sources: list[Callable[[], object]] = [
-        lambda: read_results(str(path)),
-        lambda: read_results(pd.read_csv(path).to_dict("records")),
-        lambda: karat.evaluate_answers(str(path), ["b", "b"]),
-    ]
-    for read in sources if "answer" in rows[0] else sources[:2]:
-        with pytest.raises(KaratError, match=r"the text .*\['a', 'b'\].* is a list that was written as text\. CSV"):
-            read()
+    wanted = read_results(rows)
+    for source in (str(path), pd.read_csv(path).to_dict("records")):
+        results = read_results(source)
+        assert (results.truth, results.run) == (wanted.truth, wanted.run)
+        assert (results.gold_answers, results.answers) == (wanted.gold_answers, wanted.answers)
+        assert any("are read as lists" in note for note in results.notes)
+
+
+def test_gold_answers_in_a_file_of_their_own_are_not_lists_written_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "frame.csv"
+    pd.DataFrame([{"query": "q1", "gold_answers": ["a", "b"]}, {"query": "q2", "gold_answers": ["c"]}]).to_csv(path)
+    with pytest.raises(KaratError, match=r"the text .*\['a', 'b'\].* is a list that was written as text\. CSV"):
+        karat.evaluate_answers(str(path), {"q1": "b", "q2": "b"})
 
 
 def test_a_text_in_brackets_is_an_answer() -> None:
@@ -216,7 +224,7 @@ def test_an_unknown_field_suggests_the_most_similar_one(write: Write) -> None:
     error = error_of(write(RECORDS), {"retreived": "docs"})
     assert str(error) == (
         "'retreived' is not a field of results. Did you mean retrieved? "
-        "The fields are query, truth, retrieved, gold_answers, answer, contexts."
+        "The fields are query, truth, retrieved, gold_answers, answer, contexts, records."
     )
 
 
@@ -249,8 +257,8 @@ def test_a_field_that_no_line_has_is_an_error_with_the_option_that_renames_it(wr
         ({"question": "q", "truth": [1], "retrieved": [1]}, "query is read from the field 'question'"),
         ({"query": "q", "truth": [1], "Retrieved": [1]}, "retrieved is read from the field 'Retrieved'"),
         (
-            {"user_input": "q", "reference_contexts": [1], "retrieved_contexts": [1]},
-            "query is read from the field 'user_input', truth from 'reference_contexts' and retrieved from"
+            {"question": "q", "reference_contexts": [1], "retrieved_contexts": [1]},
+            "query is read from the field 'question', truth from 'reference_contexts' and retrieved from"
             " 'retrieved_contexts'",
         ),
         (

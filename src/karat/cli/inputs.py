@@ -16,6 +16,7 @@ from karat.reading.bytes.names import check_format
 from karat.reading.columns import GivenNames, IfPresent, plain_names
 from karat.reading.columns.spellings import Role
 from karat.reading.pairs.files import DescribedFile
+from karat.reading.shapes import tools
 
 if TYPE_CHECKING:
     from karat.analysis.query_groups import QueryColumn
@@ -197,7 +198,8 @@ def parse_formats(texts: Sequence[str]) -> dict[Side, str]:
     for text in texts:
         prefix, equals, name = (part.strip() for part in text.rpartition("="))
         for side in [_side(prefix, f"--input-format {text}")] if equals else _PAIRS:
-            if formats.setdefault(side, check_format(name, "input_format")) != name:
+            known = name if name in tools() else check_format(name, "input_format")
+            if formats.setdefault(side, known) != name:
                 raise KaratError(f"--input-format is given twice for the {side}", hint="Keep one of them.")
     return formats
 

@@ -19,7 +19,8 @@ from karat.evaluation.answers import ComparedAnswers, check_answer_facts, scores
 from karat.evaluation.facts import AnswerFacts
 from karat.options import Missing, check_choice
 from karat.reading.records.answers import check_gold_answers, read_part_of_gold_answers, read_predicted_answers
-from karat.reading.records.records import ListsAsText, field_names
+from karat.reading.records.list_texts import ListsAsText
+from karat.reading.records.records import field_names
 from karat.registry import Measure
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, Selection, select_measures
 from karat.scores import Finding, Scores, StoredScores

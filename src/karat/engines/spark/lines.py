@@ -21,7 +21,8 @@ from karat.reading.bytes.delimited_text import parsed_rows, row_error
 from karat.reading.bytes.input_file import Block, InputFile
 from karat.reading.pairs.pair_checks import is_unicode
 from karat.reading.pairs.tables import Columns
-from karat.reading.records.records import field_value, objects_from_json_lines
+from karat.reading.records.paths import field_value
+from karat.reading.records.records import objects_from_json_lines
 
 FILE, STARTS = "file", "starts"
 """columns beside a line: its file, if there are several; whether it is in the first part of its file"""

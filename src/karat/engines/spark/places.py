@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from karat.errors import KaratError, MessagePart, Place
-from karat.reading.records.records import field_value
+from karat.reading.records.paths import field_value
 
 
 def name_queries(

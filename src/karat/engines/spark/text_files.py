@@ -44,8 +44,9 @@ from karat.reading.pairs.trec import layout_of_trec
 from karat.reading.pairs.trec_blocks import read_block as read_trec
 from karat.reading.records.answer_rows import HINT as ANSWERS_HINT
 from karat.reading.records.answer_rows import AnswerFields
+from karat.reading.records.paths import Record
 from karat.reading.records.record_files import delimiter_of, records_from_table
-from karat.reading.records.records import Record, records_from_json_lines
+from karat.reading.records.records import records_from_json_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

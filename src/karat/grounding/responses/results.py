@@ -14,9 +14,10 @@ from karat.grounding.responses.responses import Passage, Response, Responses
 from karat.grounding.responses.trec_rag import is_trec_rag, read_trec_rag
 from karat.grounding.verdict_file.records import IMPLIED
 from karat.reading.records.generated import GeneratedResults
-from karat.reading.records.records import Record
+from karat.reading.records.paths import Record
 from karat.reading.records.result_fields import Part
-from karat.reading.records.results import HINT_ON_ANSWERS, Results, read_records, results_of
+from karat.reading.records.results import HINT_ON_ANSWERS, Results, results_of
+from karat.reading.records.sources import RecordSource, read_records
 from karat.reading.texts.texts import read_texts
 
 
@@ -41,10 +42,10 @@ def read_responses(
     ((Sentence(text='It is soft [1].', cites=('p1',)),), (Passage(id='p1', rank=1, text='Gold is soft.'),))
     """
 
-    def read(name: str, records: Iterable[tuple[Place, Record]]) -> Responses:
-        if _is_submission(records):
-            return read_trec_rag(records, system)
-        return _responses_of_results(name, records, system, fields, needed, has_corpus=corpus is not None)
+    def read(source: RecordSource) -> Responses:
+        if _is_submission(source.records):
+            return read_trec_rag(source.records, system)
+        return _responses_of_results(source, system, fields, needed, has_corpus=corpus is not None)
 
     return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS), queries, corpus)
 
@@ -60,16 +61,17 @@ def read_labelled_results(
 ) -> tuple[Results, Responses]:
     """Read results whose answers are labelled: their documents and answers, as `read_results`, and their responses."""
 
-    def read(name: str, records: Iterable[tuple[Place, Record]]) -> tuple[Results, Responses]:
-        if _is_submission(records):
-            responses = read_trec_rag(records, system)
-            _check_one_run(responses, name)
+    def read(source: RecordSource) -> tuple[Results, Responses]:
+        if _is_submission(source.records):
+            responses = read_trec_rag(source.records, system)
+            _check_one_run(responses, source.name)
             questions = {each.query: each.question for each in responses.responses if each.question != each.query}
             queries = tuple(each.query for each in responses.responses)
-            return Results(name, queries, {}, {}, {}, {}, questions=questions), responses
+            return Results(source.name, queries, {}, {}, {}, {}, questions=questions), responses
         kept: list[tuple[Place, Record]] = []
-        results = results_of(name, _copy_records(records, kept), fields, required, optional, labelled=True)
-        return results, _responses_of_results(name, kept, system, fields, (), has_corpus=False)
+        copied = replace(source, records=_copy_records(source.records, kept))
+        results = results_of(copied, fields, required, optional, labelled=True)
+        return results, _responses_of_results(replace(source, records=kept), system, fields, (), has_corpus=False)
 
     return read_records(source, fields, format, read, HINT_ON_ANSWERS)
 
@@ -96,15 +98,15 @@ def _is_submission(records: Iterable[tuple[Place, Record]]) -> bool:
 
 
 def _responses_of_results(
-    name: str,
-    records: Iterable[tuple[Place, Record]],
+    source: RecordSource,
     system: str | None,
     fields: Mapping[str, str] | None,
     needed: Collection[str],
     *,
     has_corpus: bool,
 ) -> Responses:
-    results = GeneratedResults(name, records, fields, needed)
+    name = source.name
+    results = GeneratedResults(name, source.records, fields, needed)
     strings_are_ids = has_corpus or _are_ids(results.documents())
     responses = []
     fault: KaratError | None = None
@@ -122,7 +124,7 @@ def _responses_of_results(
     if fault:
         raise fault
     no_answers = None if results.has_answers else results.missing(["answer"])
-    return Responses(tuple(responses), (system,), results.notes, no_answers)
+    return Responses(tuple(responses), (system,), (*source.notes, *results.notes), no_answers)
 
 
 def _are_ids(retrieved: Iterable[Any]) -> bool:

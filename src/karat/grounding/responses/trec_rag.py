@@ -15,7 +15,7 @@ from typing import Any
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, Place, plural, require, shown
 from karat.grounding.responses.responses import Passage, Response, Responses, Sentence, has_text
-from karat.reading.records.records import Record
+from karat.reading.records.paths import Record
 
 _TOPIC = ("topic_id", "narrative_id", "request_id")
 _QUESTION = ("topic", "narrative", "title", "problem_statement")

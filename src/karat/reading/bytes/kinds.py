@@ -15,6 +15,7 @@ JSON_IS_READ = "It can be evaluated: as ground truth, or as a run with ground tr
 
 _SAVE_AS_TEXT = "Save it as text in UTF-8."
 _EXTRACT = "Extract the file from it first."
+_CONVERT_LOG = "Convert it: inspect log convert FILE --to json --output-dir FOLDER"
 _DECOMPRESS = "Decompress it, or compress it with gzip, bzip2, xz, zstd or lz4."
 
 # The first bytes of files that are not read, most of them binary; what such a file is, and what to do.
@@ -27,7 +28,6 @@ _BINARY = (
     (b"ORC\n", "an ORC file", "In Python, read it with pandas and pass the data frame."),
     (b"Obj\x01", "an Avro file", "In Python, read it with polars and pass the data frame."),
     (b"SQLite format 3\0", "an SQLite database", "Export the table from it first."),
-    (b"PK\x03\x04", "a ZIP archive", _EXTRACT),
     (b"PK\x05\x06", "an empty ZIP archive", _EXTRACT),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _EXTRACT),
     (b"Rar!\x1a\x07", "a RAR archive", _EXTRACT),
@@ -95,8 +95,8 @@ def arrow_format(start: bytes) -> ArrowFormat | None:
 
 
 def _recognized(start: bytes) -> tuple[str, str]:
-    if start.startswith(b"PK\x03\x04") and (b"xl/" in start or b"[Content_Types].xml" in start):
-        return "an Excel workbook or another Office file", "Save it as CSV."
+    if start.startswith(b"PK\x03\x04"):
+        return _recognized_archive(start)
     if compression := compression_of(start):
         return f"compressed with {compression}", "Decompress it first."
     for magic, kind, hint in _BINARY:
@@ -113,6 +113,13 @@ def _recognized(start: bytes) -> tuple[str, str]:
     if _is_cbor(start):
         return "CBOR, as ranx saves runs", "In ranx, save the run as JSON or TREC: run.save('run.json')."
     return "", ""
+
+
+def _recognized_archive(start: bytes) -> tuple[str, str]:
+    """What a ZIP archive is, by the names of the first files in it."""
+    if b"xl/" in start or b"[Content_Types].xml" in start:
+        return "an Excel workbook or another Office file", "Save it as CSV."
+    return ("an archive of Inspect", _CONVERT_LOG) if b"_journal/start.json" in start else ("a ZIP archive", _EXTRACT)
 
 
 def _is_cbor(start: bytes) -> bool:

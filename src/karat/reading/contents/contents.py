@@ -23,7 +23,9 @@ from karat.reading.columns.spellings import SPELLINGS, find_column, is_spelling
 from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.data_sets import is_data_set, named_data_set
 from karat.reading.pairs.elasticsearch import elasticsearch_content, reject_elasticsearch
-from karat.reading.records.result_fields import are_results, names_by_field
+from karat.reading.records.records import RECORDS
+from karat.reading.records.result_fields import are_results, names_by_field, path_of_records
+from karat.reading.shapes import recognize_records, tools
 from karat.reading.texts.text_files import Content as TextContent
 from karat.reading.texts.text_files import TextFile
 
@@ -130,7 +132,7 @@ class _Facts:
 _RULES: tuple[tuple[str, Callable[[_Facts], object]], ...] = (
     ("scores", lambda facts: METADATA in facts.sample.metadata),
     ("verdicts", lambda facts: facts.has_verdicts),
-    ("results", lambda facts: are_results(facts.by_field)),
+    ("results", lambda facts: are_results(facts.by_field) or recognize_records(facts.sample.records)),
     (_PART, lambda facts: facts.names & {"truth", "retrieved"} and not facts.has_pairs),
     ("truth", lambda facts: facts.has_pairs and facts.has_grades and not facts.has_scores),
     ("run", lambda facts: facts.has_pairs and facts.has_scores and not (facts.has_grades or facts.is_beir)),
@@ -158,6 +160,8 @@ def content_of(
         return "documents"
     if os.path.isfile(os.path.join(file.path, DESCRIPTION)):
         return "scores"
+    if RECORDS in (fields or {}) or (form is not None and form in tools()):
+        return "results"
     start = sample(file, form)
     if start.format == "trec":
         return "documents" if file.first_byte() else "nothing"
@@ -276,6 +280,8 @@ def _guess(start: Sample, among: Collection[str], fields: Mapping[str, str] | No
 def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:
     if any(keys <= value.keys() and isinstance(value.get("means", value.get("runs")), dict) for keys in _SAVED):
         return "scores"
+    if recognize_records([value]) or path_of_records(value):
+        return "results"
     if elasticsearch_content(value):
         return "documents"
     if value and all(isinstance(each, dict | list) for each in value.values()):

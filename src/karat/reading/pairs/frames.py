@@ -38,8 +38,8 @@ from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.reading.pairs.objects import is_row
 from karat.reading.pairs.pair_checks import PairColumns, PairRules, checked_pairs, valid_pairs
 from karat.reading.pairs.tables import MOST_ROWS, ByQuery, Number
+from karat.reading.records.paths import field_names_of
 from karat.reading.records.record_files import records_from_frame
-from karat.reading.records.records import field_names_of
 
 _HINT = "A data frame needs the columns query, doc and grade (ground truth) or score (run)."
 _ROWS_AT_ONCE = 1 << 12  # so few that they stay in the cache

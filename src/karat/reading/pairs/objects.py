@@ -17,7 +17,7 @@ from karat.reading.columns.spellings import Role, find_column
 from karat.reading.pairs.data_sets import named_data_set, rows_of_data_set
 from karat.reading.pairs.elasticsearch import reject_elasticsearch
 from karat.reading.pairs.tables import ByQuery, Number
-from karat.reading.records.records import field_names_of
+from karat.reading.records.paths import field_names_of
 
 if TYPE_CHECKING:
     from karat.reading.pairs.frames import Frame

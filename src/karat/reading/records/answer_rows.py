@@ -21,16 +21,10 @@ from karat.reading.columns.spellings import find_column
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.objects import MOST_FIELDS
 from karat.reading.records.json_frames import frame_in_json
+from karat.reading.records.list_texts import ListsAsText
+from karat.reading.records.paths import Record, field_names_of, field_value
 from karat.reading.records.record_files import records_from_frame, records_of_file
-from karat.reading.records.records import (
-    ListsAsText,
-    Record,
-    field_names_of,
-    field_value,
-    is_single_json_value,
-    objects_from_json_lines,
-    records_from_list,
-)
+from karat.reading.records.records import is_single_json_value, objects_from_json_lines, records_from_list
 
 AnswerRows = Iterator[tuple[Place, str, Any]]
 """For each answer: its location (for errors), the id of its question, and the answer as given."""

@@ -19,7 +19,8 @@ from karat.reading.records.answer_rows import (
     read_answer_rows,
     source_name,
 )
-from karat.reading.records.records import ListsAsText, field_names
+from karat.reading.records.list_texts import ListsAsText
+from karat.reading.records.records import field_names
 
 Answer = TypeVar("Answer")
 

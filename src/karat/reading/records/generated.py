@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from karat.errors import KaratError, Place
-from karat.reading.records.records import Record, Rereadable, field_value
+from karat.reading.records.paths import Record, field_value
+from karat.reading.records.records import Rereadable
 from karat.reading.records.result_fields import (
     FieldReader,
     documents_of_record,

@@ -18,7 +18,8 @@ from karat.reading.columns import check_unique
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.delimited_layout import separator_of
 from karat.reading.records.json_frames import frame_in_json
-from karat.reading.records.records import Record, records_from_json_lines, records_from_list
+from karat.reading.records.paths import Record
+from karat.reading.records.records import records_from_json_lines, records_from_list
 
 AS_JSON_LINES = "Otherwise, write texts of this length as JSON lines."
 _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time

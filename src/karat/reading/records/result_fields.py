@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -15,14 +16,9 @@ from karat.errors import KaratError, MessagePart, Parameter, Place, enumeration,
 from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
 from karat.reading.columns import ColumnRole, choose, listed, missing_columns
 from karat.reading.columns.spellings import SPELLINGS, FieldRole, fitting_columns, is_spelling
-from karat.reading.records.records import (
-    Record,
-    field_names,
-    field_names_of,
-    is_list_as_text,
-    list_as_text_error,
-    rename_hint,
-)
+from karat.reading.records.list_texts import is_list_as_text, list_as_text_error
+from karat.reading.records.paths import Record, field_names_of
+from karat.reading.records.records import field_names, rename_hint
 
 Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
@@ -40,8 +36,11 @@ _ELSEWHERE = {
     "truth": "To evaluate only answers, the fields are gold_answers and answer.",
 }
 _AMBIGUOUS = {*SPELLINGS["truth"][0]} & {*SPELLINGS["gold_answers"][0]}  # names of gold documents, and of gold answers
+_GOLD = {"truth", "gold_answers"}
+_TASKS = {("answer", "retrieved"): "faithfulness", ("answer",): "answer_relevance", ("retrieved",): "context"}
 _DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
 _CHECKED = 1000  # values of a field that show what it contains
+_DEEPEST_RECORDS = 2  # objects around the list of records
 _MAX_COMPARED = 1000  # names compared with a wrong one: an object keyed by document may have any number of keys
 
 
@@ -64,6 +63,42 @@ def names_by_field(names: Collection[str], fields: Mapping[str, str] | None = No
     present = {*names, *(name for name in fields.values() if name.partition(".")[0] in names)}
     usual = {field: {name for name in present if is_spelling(name, role)} for field, role in ROLES.items()}
     return usual | {field: {fields[field]} for field in ROLES if fields.get(field) in present}
+
+
+def list_names(names: Iterable[Any], fields: Mapping[str, str | Sequence[str]]) -> dict[str, set[str]]:
+    """The names that the fields with lists may have here: those in `fields`, and the usual ones."""
+    lists = {
+        field: {name for name in names if is_spelling(name, ROLES[field])}
+        for field in ("truth", "retrieved", "gold_answers")
+    }
+    for field, of_field in fields.items():
+        if field in lists:
+            lists[field] |= {of_field} if isinstance(of_field, str) else {*of_field}
+    return lists  # where a name is usual for both, the last one counts: only texts in quotation marks are lists
+
+
+def path_of_records(value: Record) -> str | None:
+    """Where an object has the records, if it has one list of objects that may be results, and is none itself.
+
+    >>> path_of_records({"run": {"id": 3, "items": [{"question": "How soft?", "answer": "Soft"}]}})
+    'run.items'
+    """
+    lists = [*_lists_of_objects(value, _DEEPEST_RECORDS)]
+    paths = [path for path, records in lists if (names := names_by_field(records[0]))["query"] and _has_output(names)]
+    return paths[0] if len(paths) == 1 and not _has_output(names_by_field(value)) else None
+
+
+def _has_output(names: Mapping[str, set[str]]) -> bool:
+    return bool(names["retrieved"] or names["answer"])
+
+
+def _lists_of_objects(value: Record, depth: int) -> Iterator[tuple[str, list[Record]]]:
+    """The lists of objects inside an object, by their paths."""
+    for name, inner in islice(value.items(), _MAX_COMPARED):
+        if isinstance(inner, list) and inner and isinstance(inner[0], Mapping):
+            yield name, inner
+        elif isinstance(inner, Mapping) and depth:
+            yield from ((f"{name}.{path}", records) for path, records in _lists_of_objects(inner, depth - 1))
 
 
 def are_results(by_field: Mapping[str, set[str]]) -> bool:
@@ -174,7 +209,7 @@ def missing_fields_error(
         if instead not in missing and instead not in texts and renamed.get(field) in _AMBIGUOUS:
             hint += [f" If {renamed[field]} contains gold {content}, use "]
             hint += [Parameter("fields", {instead: renamed[field]}), "."]
-    hint += [f" {_ELSEWHERE.get(missing[0], '')}"]
+    hint += [f" {(not renamed and _without_gold(missing, fields, place)) or _ELSEWHERE.get(missing[0], '')}"]
     wanted = [names[field] for field in missing]
     absent = [name for name in wanted if name not in texts]
     if absent:
@@ -186,6 +221,15 @@ def missing_fields_error(
     )
     others = listed([name for name in texts if name not in wanted])
     return KaratError(f"the {fields_are} null on every line; the other fields are {others}", place=place, hint=hint)
+
+
+def _without_gold(missing: Sequence[str], fields: ResultFields, place: Place | str) -> str:
+    """What can be done with outputs that have neither gold documents nor gold answers: a model can judge them."""
+    outputs = tuple(field for field in ("answer", "retrieved") if fields.names[field] in fields.present)
+    if not outputs or not {*missing} <= _GOLD or any(fields.names[field] in fields.present for field in _GOLD):
+        return ""
+    command = f"karat judge {shlex.quote(str(place))} --task {_TASKS[outputs]} --model NAME -o verdicts.jsonl"
+    return f"A language model can judge what has no gold: {command}."
 
 
 def _maps_queries_to_documents(record: Record) -> bool:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, Parameter, Place, plural, shown
-from karat.reading.bytes.input_file import InputFile, is_file
-from karat.reading.bytes.part_files import check_files
 from karat.reading.columns.spellings import find_column, plain_name
-from karat.reading.pairs.objects import records_of
-from karat.reading.records.record_files import records_reader
+from karat.reading.records.paths import Record, field_value
 from karat.reading.records.records import (
-    Record,
-    Rereadable,
-    field_names,
-    field_value,
-    records_from_list,
     rename_hint,
     without_collection,
 )
@@ -32,12 +24,11 @@ from karat.reading.records.result_fields import (
     fields_of_results,
     missing_fields_error,
 )
+from karat.reading.records.sources import HINT, RecordSource, read_records
 
 __all__ = ["Results", "read_results"]
 
-Read = TypeVar("Read")
 
-_HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
 HINT_ON_ANSWERS = 'Each line is one object: {"query": "...", "retrieved": [...], "answer": "..."}.'
 """for results whose answers or passages are labelled"""
 _QUESTIONS = {plain_name(name) for name in ("question", "question_text", "query_text")}
@@ -91,44 +82,12 @@ def read_results(
     >>> results.truth, results.run
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
-    return read_records(
-        source, fields, format, lambda name, records: results_of(name, records, fields, required, optional)
-    )
-
-
-def read_records(
-    source: Any,
-    fields: Mapping[str, str] | None,
-    format: str | None,  # noqa: A002
-    read: Callable[[str, Iterable[tuple[Place, Record]]], Read],
-    hint: str = _HINT,
-) -> Read:
-    """What a function reads from the name of a source and its records, each with its place.
-
-    The function may iterate over the records several times: they are then read anew. `hint` says what records look
-    like, for errors.
-    """
-    field_names(fields)  # an invalid one is an error before anything is read
-    if is_file(source):
-        file = InputFile.of(source)
-        try:
-            return read(file.name, Rereadable(records_reader(file, format, hint)))
-        except KaratError:
-            check_files(file)
-            raise
-    listed = records_of(source, "the results")
-    if listed is None:
-        hint = "Pass a path, an open file, records in a list or from an iterator, or a data frame."
-        raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
-    kept = listed if isinstance(listed, Sequence) else list(listed)
-    paths = (fields or {}).values()
-    return read("the results", Rereadable(lambda: records_from_list(kept, "the results", paths)))
+    return read_records(source, fields, format, lambda records: results_of(records, fields, required, optional))
 
 
 @without_collection()
 def results_of(
-    name: str,
-    source: Iterable[tuple[Place, Record]],
+    source: RecordSource,
     fields: Mapping[str, str] | None,
     required: Collection[Part],
     optional: Collection[Part],
@@ -139,14 +98,15 @@ def results_of(
 
     If the answers are `labelled`, no part must be present, and only ground truth is of no use without the rest.
     """
-    records, fault = _records_before_fault(source)
+    name = source.name
+    records, fault = _records_before_fault(source.records)
     read_fields = fields_of_results([record for _, record in records], fields, {*required, *optional}, name)
     names = read_fields.names
     values, without_query = _collect_fields(records, names)
     if fault:
         raise fault
     if not records:
-        raise KaratError("no results found", place=name, hint=HINT_ON_ANSWERS if labelled else _HINT)
+        raise KaratError("no results found", place=name, hint=HINT_ON_ANSWERS if labelled else HINT)
     places = values["query"]
     present = {field for field in values if values[field]} | without_query
     used = _fields_to_read(present, required, optional, labelled)
@@ -170,7 +130,7 @@ def results_of(
         answers,
         unscored=tuple(unscored),
         empty=tuple(query for query in places if not any(query in values[field] for field in READERS)),
-        notes=read_fields.notes,
+        notes=(*source.notes, *read_fields.notes),
         questions=_questions(records, read_fields, tuple(places)),
     )
 

@@ -18,8 +18,9 @@ from karat.reading.columns import Choice, ColumnRole, choose, missing_columns
 from karat.reading.columns.spellings import TextRole, find_column
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.data_sets import named_data_set, texts_file, texts_of_data_set
+from karat.reading.records.paths import Record, field_value
 from karat.reading.records.record_files import AS_JSON_LINES, delimiter_of, lines_of_table, records_of_file
-from karat.reading.records.records import Record, field_value, records_from_list
+from karat.reading.records.records import records_from_list
 
 HINT = "Texts and groups are read from CSV, TSV, JSON, JSON lines, Parquet or Feather, with a column of ids."
 _FIRST = 100  # records whose fields decide what is read

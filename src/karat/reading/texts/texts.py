@@ -21,7 +21,8 @@ from karat.reading.columns import plain_names
 from karat.reading.contents.contents import check_text_file, reject_lists_and_numbers, reject_pairs
 from karat.reading.pairs.files import DescribedFile
 from karat.reading.pairs.objects import hugging_face_table, is_hugging_face, is_series
-from karat.reading.records.records import Record, field_value, records_from_list
+from karat.reading.records.paths import Record, field_value
+from karat.reading.records.records import records_from_list
 from karat.reading.texts.text_files import Content, TextColumns, TextFile, text_columns, with_field_names, without_id
 
 if TYPE_CHECKING:

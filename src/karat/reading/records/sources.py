@@ -1,0 +1,134 @@
+"""The records of a source: a file of any format, a list, a data frame; with karat's names where a tool wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+from karat.errors import KaratError, Parameter, Place, did_you_mean, enumeration, require, shown
+from karat.reading.bytes.input_file import InputFile, is_file
+from karat.reading.bytes.names import FORMATS
+from karat.reading.bytes.part_files import check_files
+from karat.reading.pairs.objects import records_of
+from karat.reading.records.list_texts import list_fields, lists_note, with_lists
+from karat.reading.records.paths import Record, field_value
+from karat.reading.records.record_files import records_reader
+from karat.reading.records.records import INNER_FIELDS, RECORDS, Rereadable, field_names, records_from_list
+from karat.reading.records.result_fields import list_names, names_by_field, path_of_records
+from karat.reading.shapes import Shape, inner_records, recognize, tools, with_parts
+
+Read = TypeVar("Read")
+
+HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
+"""what results look like, for errors"""
+
+
+@dataclass(frozen=True)
+class RecordSource:
+    """The records of a source, each with its place, its name for messages, and notes on how they are read."""
+
+    name: str
+    records: Iterable[tuple[Place, Record]]
+    notes: tuple[str, ...] = ()
+
+
+def read_records(
+    source: Any,
+    fields: Mapping[str, str] | None,
+    format: str | None,  # noqa: A002
+    read: Callable[[RecordSource], Read],
+    hint: str = HINT,
+) -> Read:
+    """What a function reads from the records of a source.
+
+    The function may iterate over the records several times: they are then read anew. `hint` says what records look
+    like, for errors.
+    """
+    field_names(fields)  # an invalid one is an error before anything is read
+    tool, form = (None, format) if format is None or format in FORMATS else (format, None)
+    if tool is not None and tool not in tools():
+        hint = f"{did_you_mean(tool, [*FORMATS, *tools()])} A log of a tool is one of {enumeration(tools(), 'and')}."
+        raise KaratError([Parameter("format", tool), " is not a format"], hint=hint.strip())
+    if is_file(source):
+        file = InputFile.of(source)
+        try:
+            return read(_record_source(file.name, Rereadable(records_reader(file, form, hint)), fields, tool))
+        except KaratError:
+            check_files(file)
+            raise
+    listed = records_of(source, "the results")
+    if listed is None:
+        hint = "Pass a path, an open file, records in a list or from an iterator, or a data frame."
+        raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
+    kept = listed if isinstance(listed, Sequence) else list(listed)
+    paths = (fields or {}).values()
+    records = Rereadable(lambda: records_from_list(kept, "the results", paths))
+    return read(_record_source("the results", records, fields, tool))
+
+
+def _record_source(
+    name: str, records: Rereadable[tuple[Place, Record]], fields: Mapping[str, str] | None, tool: str | None
+) -> RecordSource:
+    """Records with karat's names, if a tool wrote them whose names are known, and with lists, if they are texts.
+
+    If `tool` is given, it is an error if it did not write them.
+    """
+    fields = fields or {}
+    source = RecordSource(name, records)
+    try:
+        shape = None if RECORDS in fields else recognize(records, tool)
+        path = fields.get(RECORDS) or (None if shape else _path_of_records(records))
+        if path:
+            outer, records = records, Rereadable(lambda: inner_records(outer, path))
+            require(next(iter(records), None), f"there are no records in {path}", place=name)
+            note = () if RECORDS in fields else (f"{name}: the records are in {path}",)
+            source, shape = RecordSource(name, records, note), recognize(records, tool)
+        if tool is not None and shape is None:
+            hint = f"Leave the format out; what {tool} writes has other fields."
+            raise KaratError(f"this is not a log of {tool}", place=name, hint=hint)
+        present = {name for _, record in islice(records, 1) for name in record}
+        names = list_fields(records, list_names(present, {**(shape.fields if shape else {}), **fields}))
+    except KaratError:  # whoever reads them finds it again, and what is wrong before it
+        if RECORDS in fields or tool is not None:
+            raise
+        return source
+    if names:
+        lists = Rereadable(lambda: with_lists(records, names))
+        source = RecordSource(name, lists, (*source.notes, lists_note(names, name)))
+    source = source if shape is None else _shaped(source, shape)
+    inner = {field: name for field, name in fields.items() if field in INNER_FIELDS}
+    return _with_documents(source, fields, inner) if inner else source
+
+
+def _path_of_records(records: Iterable[tuple[Place, Record]]) -> str | None:
+    """Where the only object of a source has its records."""
+    first = [record for _, record in islice(records, 2)]
+    return path_of_records(first[0]) if len(first) == 1 else None
+
+
+def _with_documents(source: RecordSource, fields: Mapping[str, str], inner: Mapping[str, str]) -> RecordSource:
+    """Records whose documents have karat's names; `inner` has those that they have in the records."""
+    present = {name for _, record in islice(source.records, 1) for name in record}
+    parts: dict[str, dict[str, str]] = {}
+    for name, path in inner.items():
+        field, _, part = name.partition(".")
+        usual = [field, *sorted(names_by_field(present)[field])]
+        listed = fields.get(field) or next((name for name in usual if name in present), field)
+        parts.setdefault(listed, {})[part] = path
+
+    def renamed() -> Iterator[tuple[Place, Record]]:
+        for place, record in source.records:
+            lists = {name: (field_value(record, name, place), paths) for name, paths in parts.items()}
+            yield place, {**record, **{name: with_parts(*value, place) for name, value in lists.items()}}
+
+    return RecordSource(source.name, Rereadable(renamed), source.notes)
+
+
+def _shaped(source: RecordSource, shape: Shape) -> RecordSource:
+    def shaped() -> Iterator[tuple[Place, Record]]:
+        return ((place, shape.read(record, place)) for place, record in shape.records_of(source.records))
+
+    example = next((record for _, record in shape.records_of(source.records) if shape.fits(record)), {})
+    return RecordSource(source.name, Rereadable(shaped), (shape.note(example, source.name), *source.notes))

@@ -1,0 +1,210 @@
+"""What the logs of other tools look like, and their records with karat's own names.
+
+Each file `TOOL.toml` in this folder describes what one tool writes, and `TOOL.jsonl` or a file like it beside it is a
+sample, which the tests read. A new tool is such a file and its sample. A shape says:
+
+- `what`: what it is, for the note that says that it was recognized.
+- `records`: the path of the records in an object, if they are not the objects of the file themselves.
+- `spans`: the path of the id by which spans are grouped: the spans of a trace become one record with the field `spans`.
+- `needs`: the paths that records must have. Of several shapes that fit, the one that needs most is taken.
+- `lacks`: the paths that they must not have, because another tool's records have them.
+- `fields`: where karat's fields are: one path, or several, of which the first is taken that leads to something.
+- `attributes`: whether spans have attributes as lists of keys and values, as OTLP writes them.
+- `separator`: what is between the entries of a list that was written as text into a table.
+- `documents`: where the id, content, score and metadata of a document are, if they have other names than usual.
+
+Paths are those of `karat.reading.records.paths`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from karat.errors import Place, enumeration
+from karat.reading.records.paths import Record, field_value
+
+_FOLDER = Path(__file__).parent
+_FIRST = 20  # records that show which tool wrote them
+_ENTRY = re.compile(r"(?P<list>.+?)\.(?P<at>[0-9]{1,6})\.(?P<key>.+)")
+_SIMPLE = re.compile(r"[\w.@]{1,40}")
+_OWN = frozenset(("query", "truth", "retrieved", "gold_answers", "answer"))
+"""karat's names: records that have two of them need no shape"""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What one tool writes."""
+
+    tool: str
+    what: str
+    needs: tuple[str, ...]
+    fields: Mapping[str, tuple[str, ...]]
+    lacks: tuple[str, ...] = ()
+    records: str | None = None
+    spans: str | None = None
+    attributes: bool = False
+    separator: str | None = None
+    documents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tool: str, table: Mapping[str, Any]) -> Self:
+        """A shape as it is described in a file."""
+        paths = {name: {key: _listed(path) for key, path in table.get(name, {}).items()} for name in _TABLES}
+        others = {name: value for name, value in table.items() if name not in _TABLES}
+        lists = {name: _listed(table.get(name, ())) for name in ("needs", "lacks")}
+        return cls(tool, **(others | lists | paths))
+
+    def fits(self, record: Record) -> bool:
+        """Whether a record has all that it needs."""
+        if _first(record, self.lacks) is not None:
+            return False
+        return all(
+            any(field_value(record, path) not in (None, []) for path in need.split(" | ")) for need in self.needs
+        )
+
+    def records_of(self, source: Iterable[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
+        """The records in the objects of a file, with the names that the tool gives them."""
+        inner = source if self.records is None else inner_records(source, self.records)
+        inner = ((place, _with_attributes(record)) for place, record in inner) if self.attributes else inner
+        return iter(inner) if self.spans is None else _traces(inner, self.spans)
+
+    def read(self, record: Record, place: Place | str = "") -> dict[str, Any]:
+        """A record with karat's names, beside all other fields."""
+        read = {**record}
+        for name, paths in self.fields.items():
+            value = _first(record, paths, place)
+            if value is None:
+                read.pop(name, None)
+            else:
+                read[name] = self._with_documents(value, place) if name in ("retrieved", "truth") else value
+        return read
+
+    def _with_documents(self, value: Any, place: Place | str) -> Any:
+        if isinstance(value, str) and self.separator and not value.startswith("["):
+            return value.split(self.separator)
+        return with_parts(value, self.documents, place)
+
+    def note(self, example: Record, place: Place | str) -> str:
+        """What was recognized, and where the fields of a record are read from; long paths are left out."""
+        sources = {
+            name: next((path for path in paths if field_value(example, path) not in (None, [])), None)
+            for name, paths in self.fields.items()
+        }
+        read = [
+            f"{name} from {path}" if _SIMPLE.fullmatch(path) and path != name else name
+            for name, path in sources.items()
+            if path is not None
+        ]
+        return f"{place}: this is read as {self.what}: {enumeration(read, 'and')}"
+
+
+_TABLES = ("fields", "documents")
+
+
+def inner_records(source: Iterable[tuple[Place, Record]], path: str) -> Iterator[tuple[Place, Record]]:
+    """The records in a list inside the objects of a file."""
+    for place, value in source:
+        inner = field_value(value, path, place)
+        for at, record in enumerate(inner if isinstance(inner, list) else ()):
+            if isinstance(record, Mapping):
+                yield place.inside(f"{path}.{at}".replace("*.", "")), record
+
+
+def with_parts(value: Any, paths: Mapping[str, str | Sequence[str]], place: Place | str) -> Any:
+    """A list of documents with karat's names, by the path of each part of a document."""
+    if not paths or not isinstance(value, list):
+        return value
+    return [_document(entry, paths, place) if isinstance(entry, Mapping) else entry for entry in value]
+
+
+def _document(entry: Record, paths: Mapping[str, str | Sequence[str]], place: Place | str) -> Record:
+    parts = {name: _first(entry, _listed(of_part), place) for name, of_part in paths.items()}
+    return {name: value for name, value in parts.items() if value is not None} or entry
+
+
+def recognize(source: Iterable[tuple[Place, Record]], tool: str | None = None) -> Shape | None:
+    """The shape of the first records, if they are those of a tool whose names are not karat's own; or of this tool."""
+    return recognize_records([record for _, record in islice(source, _FIRST)], tool)
+
+
+def recognize_records(records: Sequence[Record], tool: str | None = None) -> Shape | None:
+    """The shape of some records, if they are those of a tool whose names are not karat's own; or of this tool."""
+    if not records or (tool is None and any(len(_OWN & record.keys()) > 1 for record in records)):
+        return None
+    source = [(Place(""), record) for record in records]
+    known = [shape for shape in shapes() if tool in (None, shape.tool)]
+    fitting = [shape for shape in known if any(shape.fits(record) for _, record in shape.records_of(source))]
+    return max(fitting, key=lambda shape: len(shape.needs), default=None)
+
+
+def tools() -> list[str]:
+    """The tools whose logs are known."""
+    return sorted({shape.tool for shape in shapes()})
+
+
+@cache
+def shapes() -> tuple[Shape, ...]:
+    """All shapes that are known."""
+    files = sorted(_FOLDER.glob("*.toml"))
+    return tuple(
+        Shape.of(file.stem, table) for file in files for table in tomllib.loads(file.read_text("utf-8"))["shape"]
+    )
+
+
+def _traces(spans: Iterable[tuple[Place, Record]], key: str) -> Iterator[tuple[Place, Record]]:
+    """The spans of each trace as one record."""
+    traces: dict[str, tuple[Place, list[Record]]] = {}
+    for place, span in spans:
+        traces.setdefault(str(field_value(span, key, place)), (place, []))[1].append(span)
+    return ((place, {"spans": of_trace}) for place, of_trace in traces.values())
+
+
+def _with_attributes(span: Record) -> Record:
+    """A span of OTLP whose attributes are an object: a key `documents.0.id` is an object in a list."""
+    attributes: dict[str, Any] = {}
+    for entry in span.get("attributes") or ():
+        if isinstance(entry, Mapping) and isinstance(key := entry.get("key"), str):
+            attributes[key] = _attribute_value(entry.get("value"))
+    return {**span, "attributes": _nested(attributes)}
+
+
+def _attribute_value(value: Any) -> Any:
+    """A value of OTLP: `{"stringValue": "gold"}`, or `{"arrayValue": {"values": [...]}}`."""
+    if not isinstance(value, Mapping) or not value:
+        return value
+    [inner] = islice(value.values(), 1)
+    if isinstance(inner, Mapping) and isinstance(inner.get("values"), list):
+        return [_attribute_value(entry) for entry in inner["values"]]
+    return inner
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys with numbers as lists: `{"documents.0.id": "d1"}` is `{"documents": [{"id": "d1"}]}`.
+
+    >>> _nested({"input.value": "?", "documents.0.document.id": "d1", "documents.1.document.id": "d2"})
+    {'input.value': '?', 'documents': [{'document.id': 'd1'}, {'document.id': 'd2'}]}
+    """
+    nested: dict[str, Any] = {}
+    lists: dict[str, dict[int, dict[str, Any]]] = {}
+    for key, value in flat.items():
+        if entry := _ENTRY.fullmatch(key):
+            lists.setdefault(entry["list"], {}).setdefault(int(entry["at"]), {})[entry["key"]] = value
+        else:
+            nested[key] = value
+    return nested | {name: [_nested(entries[at]) for at in sorted(entries)] for name, entries in lists.items()}
+
+
+def _first(record: Record, paths: Sequence[str], place: Place | str = "") -> Any:
+    values = (field_value(record, path, place) for path in paths)
+    return next((value for value in values if value is not None and value != []), None)
+
+
+def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

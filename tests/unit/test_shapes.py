@@ -1,0 +1,260 @@
+"""Logs of other tools are read without options. The samples beside the shapes were made with the tools themselves."""
+
+import json
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat import KaratError
+from karat.errors import Place
+from karat.grounding.responses.results import read_responses
+from karat.reading import shapes as folder_of_shapes
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.contents.contents import content_of
+from karat.reading.records.paths import field_value
+from karat.reading.shapes import recognize, recognize_records, shapes
+
+FOLDER = Path(folder_of_shapes.__file__).parent
+SAMPLES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".json", ".jsonl", ".csv"))
+ANSWERS = {
+    "How soft is gold?": "Gold is so soft that a fingernail marks it.",
+    "What is 18-karat gold?": "It is 75% gold.",
+    "Does gold rust?": "No, gold does not rust.",
+}
+PASSAGES = {
+    "How soft is gold?": ["Pure gold is very soft: a fingernail marks it.", "Silver is harder than gold."],
+    "What is 18-karat gold?": ["18-karat gold is 75% gold.", "A karat is a twenty-fourth part."],
+    "Does gold rust?": ["Iron rusts in wet air.", "Gold does not react with oxygen."],
+}
+GOLD = {
+    "How soft is gold?": "Gold is very soft.",
+    "What is 18-karat gold?": "An alloy with 75% gold.",
+    "Does gold rust?": "No.",
+}
+WITH_GOLD_ANSWERS = {"ragas", "deepeval", "mlflow", "promptfoo", "inspect"}
+
+
+def tool_of(sample: Path) -> str:
+    return sample.stem.partition("-")[0]
+
+
+def test_every_shape_has_a_sample_and_every_sample_a_shape() -> None:
+    assert (
+        {tool_of(sample) for sample in SAMPLES}
+        == {shape.tool for shape in shapes()}
+        == {path.stem for path in FOLDER.glob("*.toml")}
+    )
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_the_sample_of_a_tool_is_read_without_options(sample: Path) -> None:
+    read = read_responses(str(sample), needed=())
+    assert {response.question for response in read.responses} == {*ANSWERS}
+    for response in read.responses:
+        assert [passage.text for passage in response.passages] == PASSAGES[response.question]
+        assert response.answer == (None if tool_of(sample) == "search" else ANSWERS[response.question])
+        if tool_of(sample) in WITH_GOLD_ANSWERS and "traces" not in sample.name:
+            assert response.gold_answers == (GOLD[response.question],)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_a_note_says_which_tool_was_recognized(sample: Path) -> None:
+    [note, *_] = read_responses(str(sample), needed=()).notes
+    assert note.startswith(f"{sample}: this is read as ")
+    assert len(note.removeprefix(str(sample))) < 260
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_the_command_line_knows_that_a_log_has_results(sample: Path) -> None:
+    assert content_of(InputFile.of(str(sample))) == "results"
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_a_sample_is_that_of_one_tool_only(sample: Path) -> None:
+    if sample.suffix == ".csv":
+        return  # the same names as in JSON
+    text = sample.read_text("utf-8")
+    records = (
+        [(Place(""), json.loads(line)) for line in text.splitlines()]
+        if sample.suffix == ".jsonl"
+        else [(Place(""), json.loads(text))]
+    )
+    fitting = {shape.tool for shape in shapes() if any(shape.fits(record) for _, record in shape.records_of(records))}
+    assert fitting == {tool_of(sample)}
+    assert getattr(recognize(records), "tool", None) == tool_of(sample)
+
+
+def test_ids_of_documents_are_read() -> None:
+    [first, *_] = read_responses(str(FOLDER / "phoenix.jsonl")).responses
+    assert [passage.id for passage in first.passages] == ["d1", "d7"]
+
+
+def test_gold_documents_and_gold_answers_of_a_log_are_evaluated() -> None:
+    scores = karat.evaluate_results(str(FOLDER / "deepeval-run.json"), ["RR", "TokenF1"])
+    assert scores.means["RR"] == pytest.approx(5 / 6)
+    assert scores.means["TokenF1"] == pytest.approx(4 / 9)
+
+
+def test_records_with_karats_own_names_are_not_taken_for_those_of_a_tool() -> None:
+    record: dict[str, Any] = {"query": "q1", "retrieved": ["a"], "truth": ["a"], "input": "x", "actual_output": "y"}
+    assert recognize_records([record]) is None
+    assert recognize_records([]) is None
+
+
+def test_a_name_that_the_caller_gives_counts_before_that_of_the_tool() -> None:
+    record = {"input": "q1", "actual_output": "a", "my_answer": "b", "expected_output": "b"}
+    scores = karat.evaluate_results([record], "EM", fields={"answer": "my_answer"})
+    assert scores.means == {"EM": 1}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("a.b", 1),
+        ("c.0", "x"),
+        ("c.-1", "y"),
+        ("c.2", None),
+        ("c.*", ["x", "y"]),
+        ("d.*.n", [1, 2, 3]),
+        ("d[n=2].0.t", "two"),
+        ("d[t=null].0.n", 3),
+        ("d[n=9].0.t", None),
+        ("e.f.g", 7),
+        ("h.json().k.0", 5),
+        ("h.json()", {"k": [5]}),
+        ("i.json()", "not json"),
+        ("j.*.l.last()", [2]),
+        ("j.*.l.first().0", 1),
+        ("j.*.l.*", [1, 2]),
+        ("nothing.at.all", None),
+        ("c.x", None),
+        ("a.b.c", None),
+    ],
+)
+def test_a_path_leads_through_mappings_lists_and_texts_in_json(path: str, value: object) -> None:
+    record = {
+        "a": {"b": 1}, "c": ["x", "y"], "d": [{"n": 1, "t": "one"}, {"n": 2, "t": "two"}, {"n": 3}], "e": {"f.g": 7},
+        "h": '{"k": [5]}', "i": "not json", "j": {"one": {"l": [1]}, "two": {"l": [2]}},
+    }  # fmt: skip
+    assert field_value(record, path) == value
+
+
+def test_a_key_with_dots_is_found_before_what_is_inside() -> None:
+    assert field_value({"a.b": 1, "a": {"b": 2}}, "a.b") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("['a' 'b']", "no commas between its texts: it is an array of NumPy"),
+        ("[__import__('os').system('true')]", "is not a list in the form of Python or JSON"),
+        ("[" * 200 + "'a'" + "]" * 200, "is not a list in the form of Python or JSON"),
+        ("['a', ]]", "is not a list in the form of Python or JSON"),
+    ],
+)
+def test_a_list_written_as_text_is_parsed_and_never_evaluated(text: str, what: str) -> None:
+    records = [{"query": "q1", "gold_answers": "a", "answer": "a", "contexts": text}]
+    with pytest.raises(KaratError) as caught:
+        read_responses(records)
+    assert what in caught.value.what
+    assert "contexts" in str(caught.value.place)
+
+
+def test_a_value_that_is_no_list_after_a_thousand_lists_is_an_error_with_its_place() -> None:
+    records = [{"query": f"q{at}", "contexts": "['a b']", "answer": "a"} for at in range(1001)]
+    records[1000]["contexts"] = "a b"
+    with pytest.raises(KaratError, match=r"\[1000\].*is not a list, unlike the values before it"):
+        read_responses(records)
+
+
+NAMES = (
+    "messages", "role", "content", "inputs", "outputs", "spans", "trace_id", "samples", "input", "vars", "response",
+    "results", "documents", "replies", "resourceSpans", "scopeSpans", "attributes", "key", "value", "hits", "query",
+)  # fmt: skip
+NUMBERS = st.none() | st.booleans() | st.integers() | st.floats()
+LEAVES = NUMBERS | st.text(max_size=4) | st.sampled_from(["user", "[]", "{"])
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(records=st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5), max_size=3))
+def test_whatever_records_contain_a_shape_reads_them_or_does_not_fit(records: list[dict[str, Any]]) -> None:
+    source = [(Place("log"), record) for record in records]
+    for shape in shapes():
+        for place, record in shape.records_of(source):
+            shape.fits(record)
+            assert shape.read(record, place).keys() >= record.keys() - shape.fields.keys()
+    with suppress(KaratError):
+        read_responses(records, needed=())
+
+
+def test_the_spans_of_a_trace_are_one_record_in_whatever_order_they_come() -> None:
+    lines = (FOLDER / "langsmith.jsonl").read_text("utf-8").splitlines()
+    spans = [json.loads(line) for line in reversed(lines)]
+    assert {response.question for response in read_responses(spans).responses} == {*ANSWERS}
+
+
+def test_records_inside_an_object_are_found_or_named() -> None:
+    record = {"question": "How soft?", "answer": "Soft.", "gold_answers": ["Soft."]}
+    source = [{"run": {"id": 3, "items": [record]}, "tags": [{"name": "x"}]}]
+    assert karat.evaluate_results(source, "EM").means == {"EM": 1}
+    assert karat.evaluate_results(source, "EM", fields={"records": "run.items"}).means == {"EM": 1}
+    with pytest.raises(KaratError, match=r"there are no records in run\.tags"):
+        karat.evaluate_results(source, "EM", fields={"records": "run.tags"})
+
+
+def test_the_parts_of_documents_can_be_named() -> None:
+    documents = [{"uri": "d2", "snippet": "Iron rusts."}, {"uri": "d1", "snippet": "Gold is soft."}]
+    records = [{"query": "q1", "truth": ["d1"], "retrieved": documents}]
+    assert karat.evaluate_results(records, "RR", fields={"retrieved.id": "uri"}).means == {"RR": 0.5}
+    gold = [{"query": "q1", "truth": ["Gold is soft."], "docs": documents}]
+    fields = {"retrieved.content": "snippet", "retrieved": "docs"}
+    assert karat.evaluate_results(gold, "RR", fields=fields, match="content").means == {"RR": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("record", "task"),
+    [
+        ({"answer": "Soft.", "retrieved": ["Gold is soft."]}, "faithfulness"),
+        ({"answer": "Soft."}, "answer_relevance"),
+        ({"retrieved": ["Gold is soft."]}, "context"),
+    ],
+)
+def test_an_error_about_a_log_without_gold_names_the_judge_and_a_task_that_needs_none(
+    record: dict[str, Any], task: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a log.jsonl"
+    path.write_text(json.dumps({"query": "How soft?", **record}))
+    with pytest.raises(KaratError) as caught:
+        karat.evaluate_results(str(path))
+    command = f"karat judge '{path}' --task {task} --model NAME -o verdicts.jsonl"
+    assert f"A language model can judge what has no gold: {command}." in str(caught.value)
+
+
+def test_a_tool_can_be_named_as_the_format_of_a_log() -> None:
+    path = str(FOLDER / "deepeval.jsonl")
+    assert (
+        karat.evaluate_results(path, "RR", results_format="deepeval").means == karat.evaluate_results(path, "RR").means
+    )
+    with pytest.raises(KaratError, match="this is not a log of ragas"):
+        karat.evaluate_results(path, "RR", results_format="ragas")
+    with pytest.raises(KaratError, match=r"'ragaz' is not a format\. Did you mean ragas\?"):
+        karat.evaluate_results(path, "RR", results_format="ragaz")
+
+
+def test_the_error_about_an_archive_of_inspect_names_the_command_that_converts_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("_journal/start.json", "{}")
+        archive.writestr("samples/q0_epoch_1.json", "{}")
+    with pytest.raises(KaratError, match="Convert it: inspect log convert FILE --to json --output-dir FOLDER"):
+        karat.evaluate_results(str(path))
