@@ -115,9 +115,12 @@ def test_of_several_samples_the_middle_label_on_the_scale_counts_in_agreement() 
     assert task.equal == 1.0
 
 
-def test_labels_without_contradictions_are_evaluated_as_before_and_asked_for_they_are_noted() -> None:
+def test_labels_without_contradictions_are_evaluated_as_before() -> None:
+    assert evaluate_verdicts([label("full"), label("none", "c2")]).means == {"Faithfulness": 0.5}
+
+
+def test_a_note_says_that_labels_may_not_tell_contradictions_apart() -> None:
     labels = [label("full"), label("none", "c2")]
-    assert evaluate_verdicts(labels).means == {"Faithfulness": 0.5}
     scores = evaluate_verdicts(labels, "Contradiction")
     assert scores.means == {"Contradiction": 0.0}
     [note] = [finding.message for finding in scores.findings]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from karat.errors import KaratError, Place
 from karat.evaluation.verdict_parts import SharedRecords, evaluate_parts
 from karat.grounding.judges.assignments import read_rubric
 from karat.grounding.responses.results import read_responses
-from karat.grounding.sheets.sheets import sheet_of
+from karat.grounding.sheets.filled import read_filled_sheet
+from karat.grounding.sheets.importing import add_to_verdict_file
+from karat.grounding.sheets.sheets import sheet_of, write_sheet
+from karat.grounding.verdict_file.reading import read_verdict_records
 from karat.grounding.verdict_file.tasks import read_task
 from tests.end_to_end.in_process import run_here
 from tests.llm_server import LLMServer
@@ -89,6 +93,16 @@ def test_what_labels_mean_is_in_the_sheets_for_people() -> None:
     assert row[4] == f"Is the answer polite? {meaning}"
     assert row[5] == "rude | neutral | polite | nothing_to_judge"
     assert json.loads(row[-1])["rubric"]["scale"] == SCALE
+
+
+def test_what_labels_mean_comes_back_from_a_sheet(tmp_path: Path) -> None:
+    sheet = sheet_of("politeness", read_responses(RESULTS).responses, tasks={"politeness": read_task(RUBRIC, "")})
+    rows = [[*row[:6], label, *row[7:]] for row, label in zip(sheet.rows, ["Polite", "rude"], strict=True)]
+    write_sheet(replace(sheet, rows=rows), tmp_path / "todo.csv")
+    add_to_verdict_file(read_filled_sheet(tmp_path / "todo.csv", "ann"), tmp_path / "v.jsonl")
+    records = read_verdict_records(tmp_path / "v.jsonl")
+    assert records.tasks["politeness"] == read_task(RUBRIC, "")
+    assert karat.evaluate_verdicts(records, "politeness")["politeness"] == 0.5
 
 
 def test_other_words_are_the_same_task_and_other_numbers_are_not() -> None:
