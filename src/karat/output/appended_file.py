@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 import tempfile
+from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -139,7 +140,7 @@ class _Appended:
     def __init__(self) -> None:
         self._copy: IO[bytes] | None = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # until `close`
         self._start = 0
-        self._ends: list[int] = []
+        self._ends = array("q")
 
     def add(self, chunk: bytes, start: int) -> None:
         """Add a chunk, which begins at this byte of the file."""
