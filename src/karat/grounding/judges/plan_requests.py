@@ -128,7 +128,7 @@ def _request_for_one(
     sample: int,
     named: Callable[[str | None], str | None] = lambda why: why,
 ) -> ModelRequest:
-    """The request for one label; `named` says what a reason is called."""
+    """The request for one label; `named` gives passages in its reason the names that people know them by."""
 
     def read(reply: Any) -> ReadReply:
         label = read_label(reply, subject.labels)
