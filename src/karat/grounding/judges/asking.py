@@ -286,7 +286,7 @@ class _Asking:
             return
         self._counted.add(hash(call.key))
         if state == "failed":
-            self._asker.add_failure(call.request.prompt, error)
+            self._asker.add_failure(call.request.prompt, error, has_reply=call.reply is not None)
         totals = {name: getattr(self._usage, name) + number for name, number in {**more, state: 1}.items()}
         prices = self._asker.budget.prices
         self._usage = replace(self._usage, **totals, requests=self._asker.budget.calls - self._requests_before)

@@ -93,6 +93,7 @@ class Asker:
     counts_tokens: bool = False
     """whether tokens had to be counted, because the model does not say how many it used"""
     _errors: Counter[str] = field(default_factory=Counter)
+    _has_unread_replies: bool = False
     _failed_prompts: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -106,8 +107,9 @@ class Asker:
         """What to do when everything stops."""
         return _GO_ON if self.journal.is_file and self.journal.has_replies else None
 
-    def add_failure(self, prompt: str, error: str | None) -> None:
+    def add_failure(self, prompt: str, error: str | None, *, has_reply: bool = True) -> None:
         """Count a request that failed, by its prompt and its error."""
+        self._has_unread_replies |= has_reply
         self._failed_prompts[prompt] += 1
         error = (error or "no reply").strip()
         self._errors[error if error in self._errors or len(self._errors) < _MOST_ERRORS else _OTHER_ERRORS] += 1
@@ -122,7 +124,8 @@ class Asker:
         of_kinds = f" ({', '.join(kinds)})" if len(kinds) > 1 else ""
         what = f"{plural(total, 'call')} failed{of_kinds}{share}: {error.removesuffix('.')}"
         again = f"{'it is' if total == 1 else 'they are'} made again"
-        return [f"{what}. With --retry-failed (in Python retry_failed=True), {again}"]
+        retried = "With --retry-failed (in Python retry_failed=True)" if self._has_unread_replies else "In the next run"
+        return [f"{what}. {retried}, {again}"]
 
 
 class Sender:
