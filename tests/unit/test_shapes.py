@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from karat.reading import shapes as folder_of_shapes
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.contents.contents import content_of
 from karat.reading.records.paths import field_value
+from karat.reading.records.results import read_results
 from karat.reading.shapes import recognize, recognize_records, shapes
 
 FOLDER = Path(folder_of_shapes.__file__).parent
@@ -85,7 +87,7 @@ def test_a_sample_is_that_of_one_tool_only(sample: Path) -> None:
         if sample.suffix == ".jsonl"
         else [(Place(""), json.loads(text))]
     )
-    fitting = {shape.tool for shape in shapes() if any(shape.fits(record) for _, record in shape.records_of(records))}
+    fitting = {shape.tool for shape in shapes() if shape.fits_any(records)}
     assert fitting == {tool_of(sample)}
     assert getattr(recognize(records), "tool", None) == tool_of(sample)
 
@@ -190,9 +192,10 @@ VALUES = st.recursive(
 def test_whatever_records_contain_a_shape_reads_them_or_does_not_fit(records: list[dict[str, Any]]) -> None:
     source = [(Place("log"), record) for record in records]
     for shape in shapes():
-        for place, record in shape.records_of(source):
-            shape.fits(record)
-            assert shape.read(record, place).keys() >= record.keys() - shape.fields.keys()
+        with suppress(KaratError):
+            for place, record in shape.records_of(source):
+                shape.fits(record)
+                assert shape.read(record, place).keys() >= record.keys()
     with suppress(KaratError):
         read_responses(records, needed=())
 
@@ -258,3 +261,96 @@ def test_the_error_about_an_archive_of_inspect_names_the_command_that_converts_i
         archive.writestr("samples/q0_epoch_1.json", "{}")
     with pytest.raises(KaratError, match="Convert it: inspect log convert FILE --to json --output-dir FOLDER"):
         karat.evaluate_results(str(path))
+
+
+def test_arrays_of_numpy_are_lists_as_pandas_reads_them_from_parquet() -> None:
+    contexts = np.array(["Gold is soft.", "Iron rusts."], dtype=object)
+    [response] = read_responses(
+        [{"user_input": "How soft?", "retrieved_contexts": contexts, "response": "!"}]
+    ).responses
+    assert [passage.text for passage in response.passages] == [*contexts]
+    run = {"inputs": {"question": "How soft?"}, "trace_id": "t", "run_type": "chain", "parent_run_id": float("nan")}
+    documents = {"documents": np.array([{"page_content": "Gold is soft."}], dtype=object)}
+    retriever = {"inputs": {}, "trace_id": "t", "run_type": "retriever", "parent_run_id": "r", "outputs": documents}
+    [response] = read_responses([run, retriever], needed=()).responses
+    assert [passage.text for passage in response.passages] == ["Gold is soft."]
+
+
+def test_an_answer_with_karats_own_name_is_read_from_the_log_of_a_tool() -> None:
+    nodes = [{"node": {"text": "Gold is soft.", "id_": "d1"}, "score": 1}]
+    [response] = read_responses([{"question": "How soft?", "source_nodes": nodes, "answer": "Very."}]).responses
+    assert response.answer == "Very."
+
+
+def runs_of_langsmith() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (FOLDER / "langsmith.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_spans_without_the_id_of_a_trace_are_not_taken_for_one_trace() -> None:
+    runs = runs_of_langsmith()
+    for run in runs[:6]:
+        del run["trace_id"]
+    with pytest.raises(KaratError, match=r"\[1\]: the field 'query' is missing"):
+        read_responses(runs)
+
+
+def test_a_log_is_recognized_if_the_root_of_a_trace_comes_after_many_runs() -> None:
+    root, *inner = runs_of_langsmith()[:3]
+    [response] = read_responses([*inner[1:] * 30, *inner, root]).responses
+    assert response.question == "How soft is gold?"
+
+
+def test_a_question_that_was_asked_twice_is_read_by_the_id_of_its_trace() -> None:
+    runs = runs_of_langsmith()[:3]
+    again = [{**run, "trace_id": "again"} for run in runs]
+    with pytest.raises(KaratError, match="was already in"):
+        read_responses([*runs, *again])
+    responses = read_responses([*runs, *again], fields={"query": "trace_id"}).responses
+    assert [response.question for response in responses] == ["How soft is gold?"] * 2
+    assert responses[1].query == "again"
+
+
+def test_a_field_that_the_caller_names_is_not_replaced_by_that_of_the_tool() -> None:
+    record = {"query": "q1", "query_id": "7", "hits": {"hits": [{"_id": "d1", "_score": 1.0}]}, "gold_docs": ["d1"]}
+    fields = {"query": "query", "truth": "gold_docs"}
+    assert read_results([record], fields).queries == ("q1",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        ([{"runs": 3}], r"log\.jsonl:2: there are no records in testCases"),
+        ([{"testCases": [5]}], r"log\.jsonl:2, testCases\.0: 5 is not a record"),
+    ],
+)
+def test_nothing_in_a_log_is_skipped_silently(lines: list[Any], what: str, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    run = {"testCases": [{"input": "How soft?", "actualOutput": "Very."}]}
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in [run, *lines]))
+    with pytest.raises(KaratError, match=what):
+        read_responses(str(path))
+
+
+@pytest.mark.parametrize("attributes", [5, "x", {"a": 1}, [5], [{"key": "a.0." * 3000 + "b", "value": {}}], None])
+def test_attributes_of_spans_may_be_anything(attributes: Any) -> None:
+    span = {"spanId": "1", "traceId": "t", "attributes": attributes}
+    with pytest.raises(KaratError, match="no fields 'query' and 'answer'; the fields are 'trace_id', 'spans'"):
+        read_responses([{"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}], needed=("answer",))
+
+
+@pytest.mark.parametrize("path", ["a..b", "a.b.", ".a", "a[", "[", "a]b", "c[0]", "a[b]", "a[=]", "*", "json()", "-1"])
+def test_what_is_not_a_path_leads_nowhere(path: str) -> None:
+    record = {"a": {"b": "x"}, "c": ["y"]}
+    assert field_value(record, path) is None
+    assert field_value({**record, path: "z"}, path) == "z"
+
+
+def test_any_path_leads_to_a_value_or_nowhere() -> None:
+    assert field_value({"a": [{"*.b": 5}]}, "a.*.*.b") == []
+
+
+def test_cells_may_be_empty_and_lists_in_text_have_spaces_around_them() -> None:
+    texts = [" ['Gold is soft.'] ", "", None, "[]"]
+    records = [{"query": f"q{at}", "contexts": text, "answer": "a"} for at, text in enumerate(texts)]
+    passages = [response.passages for response in read_responses(records).responses]
+    assert [[passage.text for passage in of_query] for of_query in passages] == [["Gold is soft."], [], [], []]

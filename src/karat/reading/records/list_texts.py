@@ -13,8 +13,8 @@ from typing import Any, Self
 from karat.errors import KaratError, Place, enumeration, shown
 from karat.reading.records.paths import Record
 
-_LIST_AS_TEXT = re.compile(r"\[.*\]", re.DOTALL)
-_ANSWERS_AS_TEXT = re.compile(r"\[\s*(['\"].*['\"]\s*)?\]", re.DOTALL)
+_LIST_AS_TEXT = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
+_ANSWERS_AS_TEXT = re.compile(r"\s*\[\s*(['\"].*['\"]\s*)?\]\s*", re.DOTALL)
 _TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 _NEIGHBOURS = re.compile(r"t\s*t")  # texts without a comma between them, once each text is a `t`
 _CHECKED = 1000  # values of a field that show whether it has lists
@@ -32,7 +32,7 @@ def list_fields(records: Iterable[tuple[Place, Record]], fields: Mapping[str, Co
     are_lists: dict[str, bool] = {}
     for _, record in islice(records, _CHECKED):
         for name, field in field_of.items():
-            if (value := record.get(name)) is not None and are_lists.get(name, True):
+            if not _is_missing(value := record.get(name)) and are_lists.get(name, True):
                 are_lists[name] = is_list_as_text(field, value)
     return [name for name, are in are_lists.items() if are]
 
@@ -40,8 +40,16 @@ def list_fields(records: Iterable[tuple[Place, Record]], fields: Mapping[str, Co
 def with_lists(records: Iterable[tuple[Place, Record]], names: Collection[str]) -> Iterator[tuple[Place, Record]]:
     """The same records, in which the texts of these fields are lists."""
     for place, record in records:
-        texts = {name: text for name in names if (text := record.get(name)) is not None}
-        yield place, {**record, **{name: parsed_list(text, place.inside(name)) for name, text in texts.items()}}
+        texts = {name: record.get(name) for name in names}
+        lists = {
+            name: None if _is_missing(text) else parsed_list(text, place.inside(name)) for name, text in texts.items()
+        }
+        yield place, {**record, **lists}
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is null, or the blank text of an empty cell."""
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def lists_note(names: Collection[str], place: Place | str) -> str:
@@ -69,7 +77,7 @@ def parsed_list(text: Any, place: Place | str) -> list[Any]:
         what = f"{shown(text)} has no commas between its texts: it is an array of NumPy that was written as text"
         raise KaratError(what, place=place, hint="Call .tolist() on the arrays before they are written.")
     try:
-        value = ast.literal_eval(text) if _depth(marks) <= _DEEPEST else None
+        value = ast.literal_eval(text.strip()) if _depth(marks) <= _DEEPEST else None
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = None
     if not isinstance(value, list):

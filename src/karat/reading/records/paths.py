@@ -24,6 +24,7 @@ Record = Mapping[str, Any]
 
 _WITHOUT_FIELDS = (str, bytes, int, float, complex, list, set, frozenset, type, type(None))
 _STEP = re.compile(r"(?:[^.\[\]]|\[[^\]]*\])+")
+_PATH = re.compile(rf"{_STEP.pattern}(?:\.{_STEP.pattern})*")
 _FILTER = re.compile(r"(?P<name>[^\[\]]*)\[(?P<path>[^=\[\]]+)=(?P<value>[^\[\]]*)\]")
 _POSITION = re.compile(r"-?[0-9]{1,9}")
 _MISSING = "null"
@@ -42,7 +43,8 @@ def field_value(record: Record, path: str, place: Place | str = "") -> Any:
     """
     if path in record:
         return record[path]
-    return _value(record, steps, place) if len(steps := _steps(path)) > 1 or "[" in path else None
+    steps = _steps(path)
+    return _value(record, steps, place) if len(steps) > 1 or _FILTER.fullmatch(path) else None
 
 
 def field_names_of(record: Any) -> list[str]:
@@ -82,7 +84,8 @@ def attribute(record: Any, name: str, place: Place | str) -> Any:
 
 @cache
 def _steps(path: str) -> tuple[str, ...]:
-    return tuple(_STEP.findall(path))
+    """The steps of a path; none if it is not a path, such as `a..b` or `a[`."""
+    return tuple(_STEP.findall(path)) if _PATH.fullmatch(path) else ()
 
 
 def _value(value: Any, steps: tuple[str, ...], place: Place | str) -> Any:
@@ -106,7 +109,8 @@ def _values(entries: Sequence[Any], steps: tuple[str, ...], place: Place | str) 
     """What the steps lead to from all entries: a list, or the first or last of them and what is inside it."""
     end = next((at for at, step in enumerate(steps) if step in _CHOICES), len(steps))
     values = [value for entry in entries if (value := _value(entry, steps[:end], place)) is not None]
-    values = [value for inner in values for value in inner] if "*" in steps[:end] else values
+    if "*" in steps[:end]:
+        values = [value for inner in values if isinstance(inner, list) for value in inner]
     if end == len(steps):
         return values
     return _value(values[_CHOICES[steps[end]]], steps[end + 1 :], place) if values else None
@@ -139,5 +143,10 @@ def _entries(value: Any) -> Iterable[Any]:
 def _selected(entries: Iterable[Any], condition: re.Match[str], place: Place | str) -> Iterator[Any]:
     for entry in entries:
         value = _value(entry, _steps(condition["path"]), place)
-        if (_MISSING if value is None or value == "" else str(value)) == condition["value"]:
+        if (_MISSING if _is_missing(value) else str(value)) == condition["value"]:
             yield entry
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is null, an empty text, or NaN, which is what pandas has for null."""
+    return value is None or (isinstance(value, str | float) and (value == "" or value != value))

@@ -79,14 +79,22 @@ def records_from_list(records: Iterable[Any], name: str, paths: Iterable[str] = 
     for at, record in enumerate(records):
         place = Place(name, field=f"[{at}]")
         if isinstance(record, Mapping):
-            yield place, record
+            yield place, without_arrays(record)
             continue
         stored = {field: attribute(record, field, place) for field in field_names_of(record)}
         computed = {field: attribute(record, field, place) for field in wanted - stored.keys()}
         fields = stored | {field: value for field, value in computed.items() if value is not None}
         hint = "A record is a dictionary, or an object with attributes."
         require(fields, f"{shown(record)} is not a record", hint, place=place)
-        yield place, fields
+        yield place, without_arrays(fields)
+
+
+def without_arrays(value: Any) -> Any:
+    """A record whose arrays of NumPy are lists: pandas reads the lists of a Parquet file as arrays."""
+    if isinstance(value, dict):
+        changed = {name: plain for name, inner in value.items() if (plain := without_arrays(inner)) is not inner}
+        return {**value, **changed} if changed else value
+    return [*map(without_arrays, value.tolist())] if type(value).__name__ == "ndarray" and value.ndim else value
 
 
 def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[Place, Record]]:

@@ -193,7 +193,7 @@ def missing_fields_error(
     missing: Sequence[str], fields: ResultFields, example: Record, place: Place | str
 ) -> KaratError:
     """The error for fields that no line has: lists the fields that are present, and suggests some of them."""
-    if "query" in missing and _maps_queries_to_documents(example):
+    if "query" in missing and fields.names["query"] == "query" and _maps_queries_to_documents(example):
         return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", place=place, hint=JSON_IS_READ)
     names, texts = fields.names, fields.present
     free = [*texts, *(f"{each}.{key}" for each in texts for key in field_names_of(example.get(each)))]

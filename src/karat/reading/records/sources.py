@@ -97,7 +97,7 @@ def _record_source(
     if names:
         lists = Rereadable(lambda: with_lists(records, names))
         source = RecordSource(name, lists, (*source.notes, lists_note(names, name)))
-    source = source if shape is None else _shaped(source, shape)
+    source = source if shape is None else _shaped(source, shape.without(fields))
     inner = {field: name for field, name in fields.items() if field in INNER_FIELDS}
     return _with_documents(source, fields, inner) if inner else source
 

@@ -5,7 +5,8 @@ sample, which the tests read. A new tool is such a file and its sample. A shape 
 
 - `what`: what it is, for the note that says that it was recognized.
 - `records`: the path of the records in an object, if they are not the objects of the file themselves.
-- `spans`: the path of the id by which spans are grouped: the spans of a trace become one record with the field `spans`.
+- `spans`: the path of the id by which spans are grouped: the spans of a trace become one record with the fields
+  `trace_id` and `spans`.
 - `needs`: the paths that records must have. Of several shapes that fit, the one that needs most is taken.
 - `lacks`: the paths that they must not have, because another tool's records have them.
 - `fields`: where karat's fields are: one path, or several, of which the first is taken that leads to something.
@@ -20,19 +21,20 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from karat.errors import Place, enumeration
+from karat.errors import KaratError, Place, enumeration, shown
 from karat.reading.records.paths import Record, field_value
 
 _FOLDER = Path(__file__).parent
 _FIRST = 20  # records that show which tool wrote them
 _ENTRY = re.compile(r"(?P<list>.+?)\.(?P<at>[0-9]{1,6})\.(?P<key>.+)")
+_DEEPEST = 20  # lists inside lists in the keys of attributes
 _SIMPLE = re.compile(r"[\w.@]{1,40}")
 _OWN = frozenset(("query", "truth", "retrieved", "gold_answers", "answer"))
 """karat's names: records that have two of them need no shape"""
@@ -61,13 +63,24 @@ class Shape:
         lists = {name: _listed(table.get(name, ())) for name in ("needs", "lacks")}
         return cls(tool, **(others | lists | paths))
 
+    def without(self, fields: Collection[str]) -> Self:
+        """The same shape without fields that are read from elsewhere; the query of the tool is then the question."""
+        others = {name: paths for name, paths in self.fields.items() if name not in fields}
+        question = {"question": self.fields["query"]} if "query" in fields and "query" in self.fields else {}
+        return replace(self, fields=question | others)
+
     def fits(self, record: Record) -> bool:
         """Whether a record has all that it needs."""
         if _first(record, self.lacks) is not None:
             return False
-        return all(
-            any(field_value(record, path) not in (None, []) for path in need.split(" | ")) for need in self.needs
-        )
+        return all(_first(record, need.split(" | ")) is not None for need in self.needs)
+
+    def fits_any(self, source: Iterable[tuple[Place, Record]]) -> bool:
+        """Whether any of the records in the objects of a file has all that it needs."""
+        try:
+            return any(self.fits(record) for _, record in self.records_of(source))
+        except KaratError:  # there are no records where this tool has them, or an attribute cannot be read
+            return False
 
     def records_of(self, source: Iterable[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
         """The records in the objects of a file, with the names that the tool gives them."""
@@ -77,14 +90,9 @@ class Shape:
 
     def read(self, record: Record, place: Place | str = "") -> dict[str, Any]:
         """A record with karat's names, beside all other fields."""
-        read = {**record}
-        for name, paths in self.fields.items():
-            value = _first(record, paths, place)
-            if value is None:
-                read.pop(name, None)
-            else:
-                read[name] = self._with_documents(value, place) if name in ("retrieved", "truth") else value
-        return read
+        values = {name: _first(record, paths, place) for name, paths in self.fields.items()}
+        documents = {name: self._with_documents(values[name], place) for name in _DOCUMENTS & values.keys()}
+        return {**record, **{name: value for name, value in (values | documents).items() if value is not None}}
 
     def _with_documents(self, value: Any, place: Place | str) -> Any:
         if isinstance(value, str) and self.separator and not value.startswith("["):
@@ -94,7 +102,7 @@ class Shape:
     def note(self, example: Record, place: Place | str) -> str:
         """What was recognized, and where the fields of a record are read from; long paths are left out."""
         sources = {
-            name: next((path for path in paths if field_value(example, path) not in (None, [])), None)
+            name: next((path for path in paths if _first(example, [path]) is not None), None)
             for name, paths in self.fields.items()
         }
         read = [
@@ -106,15 +114,20 @@ class Shape:
 
 
 _TABLES = ("fields", "documents")
+_DOCUMENTS = {"retrieved", "truth"}
 
 
 def inner_records(source: Iterable[tuple[Place, Record]], path: str) -> Iterator[tuple[Place, Record]]:
-    """The records in a list inside the objects of a file."""
+    """The records in a list inside the objects of a file; it is an error if an object has no such list."""
     for place, value in source:
         inner = field_value(value, path, place)
-        for at, record in enumerate(inner if isinstance(inner, list) else ()):
-            if isinstance(record, Mapping):
-                yield place.inside(f"{path}.{at}".replace("*.", "")), record
+        if not isinstance(inner, list):
+            raise KaratError(f"there are no records in {path}", place=place)
+        for at, record in enumerate(inner):
+            inside = place.inside(f"{path}.{at}".replace("*.", ""))
+            if not isinstance(record, Mapping):
+                raise KaratError(f"{shown(record)} is not a record", place=inside, hint="A record is an object.")
+            yield inside, record
 
 
 def with_parts(value: Any, paths: Mapping[str, str | Sequence[str]], place: Place | str) -> Any:
@@ -140,7 +153,7 @@ def recognize_records(records: Sequence[Record], tool: str | None = None) -> Sha
         return None
     source = [(Place(""), record) for record in records]
     known = [shape for shape in shapes() if tool in (None, shape.tool)]
-    fitting = [shape for shape in known if any(shape.fits(record) for _, record in shape.records_of(source))]
+    fitting = [shape for shape in known if shape.fits_any(source)]
     return max(fitting, key=lambda shape: len(shape.needs), default=None)
 
 
@@ -159,17 +172,22 @@ def shapes() -> tuple[Shape, ...]:
 
 
 def _traces(spans: Iterable[tuple[Place, Record]], key: str) -> Iterator[tuple[Place, Record]]:
-    """The spans of each trace as one record."""
-    traces: dict[str, tuple[Place, list[Record]]] = {}
+    """The spans of each trace as one record. A span that belongs to no trace is a record of its own."""
+    traces: dict[str | Place, tuple[Place, list[Record]]] = {}
     for place, span in spans:
-        traces.setdefault(str(field_value(span, key, place)), (place, []))[1].append(span)
-    return ((place, {"spans": of_trace}) for place, of_trace in traces.values())
+        trace = field_value(span, key, place)
+        traces.setdefault(place if trace is None else str(trace), (place, []))[1].append(span)
+    return (
+        (place, {"trace_id": trace if isinstance(trace, str) else None, "spans": of_trace})
+        for trace, (place, of_trace) in traces.items()
+    )
 
 
 def _with_attributes(span: Record) -> Record:
     """A span of OTLP whose attributes are an object: a key `documents.0.id` is an object in a list."""
     attributes: dict[str, Any] = {}
-    for entry in span.get("attributes") or ():
+    listed = span.get("attributes")
+    for entry in listed if isinstance(listed, list) else ():
         if isinstance(entry, Mapping) and isinstance(key := entry.get("key"), str):
             attributes[key] = _attribute_value(entry.get("value"))
     return {**span, "attributes": _nested(attributes)}
@@ -185,7 +203,7 @@ def _attribute_value(value: Any) -> Any:
     return inner
 
 
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+def _nested(flat: Mapping[str, Any], depth: int = _DEEPEST) -> dict[str, Any]:
     """Keys with numbers as lists: `{"documents.0.id": "d1"}` is `{"documents": [{"id": "d1"}]}`.
 
     >>> _nested({"input.value": "?", "documents.0.document.id": "d1", "documents.1.document.id": "d2"})
@@ -194,16 +212,19 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     lists: dict[str, dict[int, dict[str, Any]]] = {}
     for key, value in flat.items():
-        if entry := _ENTRY.fullmatch(key):
+        if depth and (entry := _ENTRY.fullmatch(key)):
             lists.setdefault(entry["list"], {}).setdefault(int(entry["at"]), {})[entry["key"]] = value
         else:
             nested[key] = value
-    return nested | {name: [_nested(entries[at]) for at in sorted(entries)] for name, entries in lists.items()}
+    return nested | {
+        name: [_nested(entries[at], depth - 1) for at in sorted(entries)] for name, entries in lists.items()
+    }
 
 
 def _first(record: Record, paths: Sequence[str], place: Place | str = "") -> Any:
+    """The value of the first path that leads to something; an empty list is nothing."""
     values = (field_value(record, path, place) for path in paths)
-    return next((value for value in values if value is not None and value != []), None)
+    return next((value for value in values if value is not None and not (isinstance(value, list) and not value)), None)
 
 
 def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
