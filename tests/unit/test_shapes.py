@@ -354,3 +354,40 @@ def test_cells_may_be_empty_and_lists_in_text_have_spaces_around_them() -> None:
     records = [{"query": f"q{at}", "contexts": text, "answer": "a"} for at, text in enumerate(texts)]
     passages = [response.passages for response in read_responses(records).responses]
     assert [[passage.text for passage in of_query] for of_query in passages] == [["Gold is soft."], [], [], []]
+
+
+def test_gold_that_was_added_to_a_log_is_read_beside_the_names_of_the_tool() -> None:
+    record = {"input": "How soft?", "context": [{"page_content": "Gold is soft.", "id": "d1"}], "answer": "Very."}
+    results = read_results([{**record, "truth": ["d1"], "gold_answers": ["Very soft."]}])
+    assert results.parts == ("documents", "answers")
+    case = {"input": "How soft?", "actual_output": "Very.", "context": ["Iron rusts."], "retrieval_context": ["d1"]}
+    assert read_results([{**case, "truth": ["d1"]}]).truth == {"How soft?": ["d1"]}
+
+
+def test_a_response_of_llamaindex_may_be_an_object_in_a_field() -> None:
+    nodes = [{"node": {"text": "Gold is soft.", "id_": "d1"}, "score": 1}]
+    record = {"query": "How soft?", "response": {"response": "Very.", "source_nodes": nodes}}
+    [response] = read_responses([record]).responses
+    assert (response.answer, [passage.text for passage in response.passages]) == ("Very.", ["Gold is soft."])
+
+
+@pytest.mark.parametrize("serialized", [True, False])
+def test_answers_that_haystack_builds_have_their_question_and_documents(serialized: bool) -> None:
+    answer = {"data": "Very.", "query": "How soft?", "documents": [{"id": "d1", "content": "Gold is soft."}]}
+    answers = [{"init_parameters": answer, "type": "GeneratedAnswer"} if serialized else answer]
+    [response] = read_responses([{"answer_builder": {"answers": answers}}]).responses
+    assert (response.question, response.answer) == ("How soft?", "Very.")
+    assert [passage.text for passage in response.passages] == ["Gold is soft."]
+
+
+def test_a_chat_is_read_from_its_last_question_on() -> None:
+    turn = [
+        {"role": "user", "content": "How soft?"}, {"role": "tool", "content": "Gold is soft."},
+        {"role": "assistant", "content": "Very."},
+    ]  # fmt: skip
+    parts = [{**message, "content": [{"type": "text", "text": f"{message['content']} 2"}]} for message in turn]
+    chats = [{"id": "whole", "messages": [*turn, *parts]}, {"id": "unanswered", "messages": [*turn, parts[0]]}]
+    whole, unanswered = read_responses(chats).responses
+    assert (whole.question, whole.answer) == ("How soft? 2", "Very. 2")
+    assert [passage.text for passage in whole.passages] == ["Gold is soft. 2"]
+    assert (unanswered.question, unanswered.answer, unanswered.passages) == ("How soft? 2", "", ())

@@ -6,6 +6,7 @@ A path has steps with dots between them:
   `attributes` has a key `input.value`.
 - `0` is the first entry of a list, `-1` the last one, and `*` all of them, or all values of a mapping.
 - `messages[role=user]` are the entries of a list whose `role` is `user`; `null` stands for a value that is missing.
+- `messages.after[role=user]` are the entries of a list after the last one whose `role` is `user`.
 - `first()` and `last()` after `*` are the first and the last of all values: `*.documents.last()`.
 - `json()` is the value of a text in JSON, and any other value as it is.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -97,9 +98,14 @@ def _value(value: Any, steps: tuple[str, ...], place: Place | str) -> Any:
             if (name := ".".join(steps[:end])) in value:
                 return _value(value[name], steps[end:], place)
     step, rest = steps[0], steps[1:]
-    if condition := _FILTER.fullmatch(step):
+    condition = _FILTER.fullmatch(step)
+    if condition and condition["name"] == "after" and isinstance(value, list):
+        last = max((at for at, entry in enumerate(value) if _is_selected(entry, condition, place)), default=-1)
+        return _value(value[last + 1 :], rest, place)
+    if condition:
         entries = _value(value, (condition["name"],), place) if condition["name"] else value
-        return _value([*_selected(_entries(entries), condition, place)], rest, place)
+        selected = [entry for entry in _entries(entries) if _is_selected(entry, condition, place)]
+        return _value(selected, rest, place)
     if step == "*" and isinstance(value, list | tuple | Mapping):
         return _values([*value.values()] if isinstance(value, Mapping) else value, rest, place)
     return _value(_one_step(value, step, place), rest, place)
@@ -140,11 +146,9 @@ def _entries(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def _selected(entries: Iterable[Any], condition: re.Match[str], place: Place | str) -> Iterator[Any]:
-    for entry in entries:
-        value = _value(entry, _steps(condition["path"]), place)
-        if (_MISSING if _is_missing(value) else str(value)) == condition["value"]:
-            yield entry
+def _is_selected(entry: Any, condition: re.Match[str], place: Place | str) -> bool:
+    value = _value(entry, _steps(condition["path"]), place)
+    return (_MISSING if _is_missing(value) else str(value)) == condition["value"]
 
 
 def _is_missing(value: Any) -> bool:

@@ -32,12 +32,14 @@ from karat.errors import KaratError, Place, enumeration, shown
 from karat.reading.records.paths import Record, field_value
 
 _FOLDER = Path(__file__).parent
-_FIRST = 20  # records that show which tool wrote them
+_FIRST = 100  # records that show which tool wrote them
 _ENTRY = re.compile(r"(?P<list>.+?)\.(?P<at>[0-9]{1,6})\.(?P<key>.+)")
 _DEEPEST = 20  # lists inside lists in the keys of attributes
 _SIMPLE = re.compile(r"[\w.@]{1,40}")
-_OWN = frozenset(("query", "truth", "retrieved", "gold_answers", "answer"))
-"""karat's names: records that have two of them need no shape"""
+_OWN = {"query", "retrieved", "answer"}
+"""karat's names of what a system reads and writes: records that have two of them need no shape"""
+_GOLD = {"truth", "gold_answers"}
+"""karat's names of what people add to a log: they count before the tool's"""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,10 @@ class Shape:
 
     def read(self, record: Record, place: Place | str = "") -> dict[str, Any]:
         """A record with karat's names, beside all other fields."""
-        values = {name: _first(record, paths, place) for name, paths in self.fields.items()}
+        values = {
+            name: _first(record, (name, *paths) if name in _GOLD else paths, place)
+            for name, paths in self.fields.items()
+        }
         documents = {name: self._with_documents(values[name], place) for name in _DOCUMENTS & values.keys()}
         return {**record, **{name: value for name, value in (values | documents).items() if value is not None}}
 
