@@ -127,6 +127,10 @@ def test_a_name_that_the_caller_gives_counts_before_that_of_the_tool() -> None:
         ("d[n=2].0.t", "two"),
         ("d[t=null].0.n", 3),
         ("d[n=9].0.t", None),
+        ("d[n!=2].*.n", [1, 3]),
+        ("d[t!=null].*.n", [1, 2]),
+        ("d.after[n=2].*.n", [3]),
+        ("d.after[n=9].*.n", [1, 2, 3]),
         ("e.f.g", 7),
         ("h.json().k.0", 5),
         ("h.json()", {"k": [5]}),
@@ -391,3 +395,31 @@ def test_a_chat_is_read_from_its_last_question_on() -> None:
     assert (whole.question, whole.answer) == ("How soft? 2", "Very. 2")
     assert [passage.text for passage in whole.passages] == ["Gold is soft. 2"]
     assert (unanswered.question, unanswered.answer, unanswered.passages) == ("How soft? 2", "", ())
+
+
+def test_all_retrievers_of_a_trace_give_documents_except_those_inside_another_retriever() -> None:
+    root, retriever, _ = runs_of_langsmith()[:3]
+    first, second = retriever["outputs"]["documents"]
+
+    def search(name: str, parent: str, *documents: Any) -> dict[str, Any]:
+        return {**retriever, "id": name, "parent_run_id": parent, "outputs": {"documents": [*documents]}}
+
+    failed = {**search("failed", root["id"]), "outputs": None}
+    inner = [search("inner", "first", second), search("again", "first", first)]
+    runs = [root, search("first", root["id"], first), *inner, failed, search("second", root["id"], second)]
+    [response] = read_responses(runs).responses
+    assert [passage.text for passage in response.passages] == PASSAGES["How soft is gold?"]
+
+
+@pytest.mark.parametrize("is_otlp", [True, False])
+def test_the_question_and_the_answer_of_a_chain_may_be_in_json(is_otlp: bool) -> None:
+    values = {
+        "openinference.span.kind": "CHAIN", "input.value": json.dumps({"input": "How soft?", "history": []}),
+        "output.value": json.dumps({"input": "How soft?", "answer": "Very."}),
+    }  # fmt: skip
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
+    otlp = {"traceId": "t", "spanId": "s", "attributes": attributes}
+    phoenix = {"context": {"trace_id": "t", "span_id": "s"}, "parent_id": None, "attributes": values}
+    record = {"resourceSpans": [{"scopeSpans": [{"spans": [otlp]}]}]} if is_otlp else phoenix
+    [response] = read_responses([record], needed=()).responses
+    assert (response.question, response.answer) == ("How soft?", "Very.")

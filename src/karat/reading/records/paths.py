@@ -6,6 +6,7 @@ A path has steps with dots between them:
   `attributes` has a key `input.value`.
 - `0` is the first entry of a list, `-1` the last one, and `*` all of them, or all values of a mapping.
 - `messages[role=user]` are the entries of a list whose `role` is `user`; `null` stands for a value that is missing.
+  `messages[role!=user]` are the others.
 - `messages.after[role=user]` are the entries of a list after the last one whose `role` is `user`.
 - `first()` and `last()` after `*` are the first and the last of all values: `*.documents.last()`.
 - `json()` is the value of a text in JSON, and any other value as it is.
@@ -26,7 +27,7 @@ Record = Mapping[str, Any]
 _WITHOUT_FIELDS = (str, bytes, int, float, complex, list, set, frozenset, type, type(None))
 _STEP = re.compile(r"(?:[^.\[\]]|\[[^\]]*\])+")
 _PATH = re.compile(rf"{_STEP.pattern}(?:\.{_STEP.pattern})*")
-_FILTER = re.compile(r"(?P<name>[^\[\]]*)\[(?P<path>[^=\[\]]+)=(?P<value>[^\[\]]*)\]")
+_FILTER = re.compile(r"(?P<name>[^\[\]]*)\[(?P<path>[^=!\[\]]+)(?P<sign>!?=)(?P<value>[^\[\]]*)\]")
 _POSITION = re.compile(r"-?[0-9]{1,9}")
 _MISSING = "null"
 _CHOICES = {"first()": 0, "last()": -1}
@@ -148,7 +149,8 @@ def _entries(value: Any) -> Iterable[Any]:
 
 def _is_selected(entry: Any, condition: re.Match[str], place: Place | str) -> bool:
     value = _value(entry, _steps(condition["path"]), place)
-    return (_MISSING if _is_missing(value) else str(value)) == condition["value"]
+    is_equal = (_MISSING if _is_missing(value) else str(value)) == condition["value"]
+    return is_equal == (condition["sign"] == "=")
 
 
 def _is_missing(value: Any) -> bool:

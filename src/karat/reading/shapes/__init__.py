@@ -7,6 +7,7 @@ sample, which the tests read. A new tool is such a file and its sample. A shape 
 - `records`: the path of the records in an object, if they are not the objects of the file themselves.
 - `spans`: the path of the id by which spans are grouped: the spans of a trace become one record with the fields
   `trace_id` and `spans`.
+- `parents`: the paths of the id of a span, and of that of the span around it, which the span then has as `parent`.
 - `needs`: the paths that records must have. Of several shapes that fit, the one that needs most is taken.
 - `lacks`: the paths that they must not have, because another tool's records have them.
 - `fields`: where karat's fields are: one path, or several, of which the first is taken that leads to something.
@@ -53,6 +54,7 @@ class Shape:
     lacks: tuple[str, ...] = ()
     records: str | None = None
     spans: str | None = None
+    parents: tuple[str, ...] = ()
     attributes: bool = False
     separator: str | None = None
     documents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -62,7 +64,7 @@ class Shape:
         """A shape as it is described in a file."""
         paths = {name: {key: _listed(path) for key, path in table.get(name, {}).items()} for name in _TABLES}
         others = {name: value for name, value in table.items() if name not in _TABLES}
-        lists = {name: _listed(table.get(name, ())) for name in ("needs", "lacks")}
+        lists = {name: _listed(table.get(name, ())) for name in ("needs", "lacks", "parents")}
         return cls(tool, **(others | lists | paths))
 
     def without(self, fields: Collection[str]) -> Self:
@@ -88,7 +90,8 @@ class Shape:
         """The records in the objects of a file, with the names that the tool gives them."""
         inner = source if self.records is None else inner_records(source, self.records)
         inner = ((place, _with_attributes(record)) for place, record in inner) if self.attributes else inner
-        return iter(inner) if self.spans is None else _traces(inner, self.spans)
+        records = iter(inner) if self.spans is None else _traces(inner, self.spans)
+        return ((place, _with_parents(record, *self.parents)) for place, record in records) if self.parents else records
 
     def read(self, record: Record, place: Place | str = "") -> dict[str, Any]:
         """A record with karat's names, beside all other fields."""
@@ -186,6 +189,14 @@ def _traces(spans: Iterable[tuple[Place, Record]], key: str) -> Iterator[tuple[P
         (place, {"trace_id": trace if isinstance(trace, str) else None, "spans": of_trace})
         for trace, (place, of_trace) in traces.items()
     )
+
+
+def _with_parents(record: Record, key: str, parent: str) -> Record:
+    """A trace in which each span has the span around it as `parent`."""
+    listed = _first(record, ("spans", "data.spans"))
+    spans = [span for span in listed if isinstance(span, Mapping)] if isinstance(listed, list) else []
+    by_id = {str(name): span for span in spans if (name := field_value(span, key)) is not None}
+    return {**record, "spans": [{**span, "parent": by_id.get(str(field_value(span, parent)))} for span in spans]}
 
 
 def _with_attributes(span: Record) -> Record:
