@@ -214,6 +214,7 @@ class LLMEvaluator(SerializableComponent):
 
         with ExitStack() as stack:
             asker = stack.enter_context(open_asker(self._judge_options(), self.verdicts))
+            asker.accepts_failures = not self.raise_on_failure
             bar = stack.enter_context(progress_bar("questions")) if self.progress_bar else None
             progress = bar and (lambda done, usage: bar(done, len(questions), usage.short_text))
             yield map(plan, range(len(questions))), asker, progress, outcomes

@@ -33,6 +33,7 @@ from karat.grounding.judges.requests import (
     with_schema,
 )
 from karat.grounding.judges.secrets import without_secrets
+from karat.grounding.judges.server_responses import duration_text
 
 MOST_REPEATS = 6
 """how often a request is repeated that got no reply"""
@@ -90,6 +91,8 @@ class Asker:
     """requests with more tokens are divided, where that is possible"""
     budget: CallBudget = field(default_factory=CallBudget)
     clock: Clock = field(default_factory=Clock)
+    accepts_failures: bool = False
+    """whether everything goes on although no call succeeds, as the callers of evaluators may wish"""
     counts_tokens: bool = False
     """whether tokens had to be counted, because the model does not say how many it used"""
     _errors: Counter[str] = field(default_factory=Counter)
@@ -142,7 +145,7 @@ class Sender:
         self._unanswered = self._failed = 0
         self._first_attempts = 0  # under way
         self._was_reached = self._has_replied = self._has_succeeded = False
-        self._has_known_replies = asker.journal.has_replies
+        self._may_fail = asker.accepts_failures or asker.journal.has_replies  # before any call succeeds
         self._extra_in = self._extra_out = 0  # tokens of an attempt beyond those that were thought to be the most
         self._lock = threading.Lock()
         self._random = random.Random(42)  # noqa: S311  # not for cryptography
@@ -156,7 +159,7 @@ class Sender:
         with self._lock:
             self._has_succeeded |= result.state == "done"
             self._failed += result.state == "failed"
-            if self._failed >= _MOST_FAILED_FIRST and not self._has_succeeded and not self._has_known_replies:
+            if self._failed >= _MOST_FAILED_FIRST and not self._has_succeeded and not self._may_fail:
                 what = f"none of the first {self._failed} calls succeeded: {result.error}"
                 raise NoReplyError(what, hint=self._asker.hint)
         return result
@@ -293,7 +296,7 @@ class Sender:
             raise fatal
         pause = error.wait or 0.0 if isinstance(error, ServerBusyError) else 0.0
         if pause > _LONGEST_PAUSE:
-            raise NoReplyError(f"the server asks to wait for {_duration_text(pause)}: {what}", hint=self._asker.hint)
+            raise NoReplyError(f"the server asks to wait for {duration_text(pause)}: {what}", hint=self._asker.hint)
         if not error.again:
             raise error
         with self._lock:
@@ -313,7 +316,7 @@ class Sender:
             raise NoReplyError(what, hint="Check that it is running, and its address.")
         is_given_up = repeats > MOST_REPEATS or (is_silent and repeats >= _MOST_ATTEMPTS)
         self._unanswered += is_given_up
-        if is_silent and not self._has_known_replies:
+        if is_silent and not self._may_fail:
             if self._unanswered >= _MOST_UNANSWERED_FIRST and not self._first_attempts:
                 raise NoReplyError(f"the server has not given a single reply: {what}")
         elif is_given_up and self._unanswered >= _MOST_UNANSWERED:
@@ -336,15 +339,3 @@ def _tokens_used(result: ModelReply | BaseException) -> TokenCounts | None:
     if isinstance(result, CallError):
         return result.tokens if result.may_cost else None
     return None if isinstance(result, AskAgainError) else TokenCounts()
-
-
-def _duration_text(seconds: float) -> str:
-    """A long time in words.
-
-    >>> _duration_text(5400), _duration_text(1e308)
-    ('90 minutes', 'more than a year')
-    """
-    for unit, length, most in (("minute", 60, 120), ("hour", 3600, 48), ("day", 86_400, 365)):
-        if seconds <= most * length:
-            return plural(round(seconds / length), unit)
-    return "more than a year"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from karat.errors import shown
+from karat.errors import plural, shown
 from karat.errors.arguments import as_count
 from karat.grounding.judges.requests import (
     CallError,
@@ -224,3 +224,15 @@ def error_message(body: object) -> str:
     if not isinstance(message, str):
         message = body if isinstance(body, str) else json.dumps(body, default=str) if body else ""
     return without_secrets(" ".join(str(message)[:5000].split()))[:500]
+
+
+def duration_text(seconds: float) -> str:
+    """A long time in words.
+
+    >>> duration_text(5400), duration_text(1e308)
+    ('90 minutes', 'more than a year')
+    """
+    for unit, length, most in (("minute", 60, 120), ("hour", 3600, 48), ("day", 86_400, 365)):
+        if seconds <= most * length:
+            return plural(round(seconds / length), unit)
+    return "more than a year"
