@@ -354,10 +354,10 @@ def test_any_path_leads_to_a_value_or_nowhere() -> None:
 
 
 def test_cells_may_be_empty_and_lists_in_text_have_spaces_around_them() -> None:
-    texts = [" ['Gold is soft.'] ", "", None, "[]"]
+    texts = [" ['Gold is soft.'] ", "", None, float("nan"), "[]"]
     records = [{"query": f"q{at}", "contexts": text, "answer": "a"} for at, text in enumerate(texts)]
     passages = [response.passages for response in read_responses(records).responses]
-    assert [[passage.text for passage in of_query] for of_query in passages] == [["Gold is soft."], [], [], []]
+    assert [[passage.text for passage in of_query] for of_query in passages] == [["Gold is soft."], [], [], [], []]
 
 
 def test_gold_that_was_added_to_a_log_is_read_beside_the_names_of_the_tool() -> None:
@@ -423,3 +423,31 @@ def test_the_question_and_the_answer_of_a_chain_may_be_in_json(is_otlp: bool) ->
     record = {"resourceSpans": [{"scopeSpans": [{"spans": [otlp]}]}]} if is_otlp else phoenix
     [response] = read_responses([record], needed=()).responses
     assert (response.question, response.answer) == ("How soft?", "Very.")
+
+
+@pytest.mark.parametrize("is_logged", [True, False])
+def test_the_outermost_span_of_a_trace_may_be_that_of_a_server(is_logged: bool) -> None:
+    spans = [json.loads(line) for line in (FOLDER / "phoenix.jsonl").read_text("utf-8").splitlines()]
+    servers = [
+        {
+            "span_kind": "UNKNOWN",
+            "parent_id": None,
+            "context.span_id": "1",
+            "context.trace_id": span["context.trace_id"],
+        }
+        for span in spans
+        if span["parent_id"] is None
+    ]
+    inner = [{**span, "parent_id": span["parent_id"] or "1"} for span in spans]
+    responses = read_responses([*servers, *inner] if is_logged else inner).responses
+    assert {response.question: response.answer for response in responses} == ANSWERS
+
+
+def test_the_note_names_the_fields_of_all_records_and_not_only_of_the_first() -> None:
+    cases = [{"input": "How soft?", "actual_output": "Very."}, {"input": "Rust?", "retrieval_context": ["Iron rusts."]}]
+    [note] = read_responses(cases).notes
+    assert note.endswith("query from input, retrieved from retrieval_context and answer from actual_output")
+
+
+def test_examples_of_langsmith_are_not_taken_for_answers_of_a_system() -> None:
+    assert recognize_records([{"dataset_id": "1", "inputs": {"question": "?"}, "outputs": {"answer": "gold"}}]) is None

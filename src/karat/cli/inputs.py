@@ -12,11 +12,10 @@ from karat.caching import cached_property
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.options import UNKNOWN_LABELS, Unknown
 from karat.reading.bytes.input_file import InputFile
-from karat.reading.bytes.names import check_format
 from karat.reading.columns import GivenNames, IfPresent, plain_names
 from karat.reading.columns.spellings import Role
 from karat.reading.pairs.files import DescribedFile
-from karat.reading.shapes import tools
+from karat.reading.shapes import check_tool_or_format
 
 if TYPE_CHECKING:
     from karat.analysis.query_groups import QueryColumn
@@ -198,7 +197,7 @@ def parse_formats(texts: Sequence[str]) -> dict[Side, str]:
     for text in texts:
         prefix, equals, name = (part.strip() for part in text.rpartition("="))
         for side in [_side(prefix, f"--input-format {text}")] if equals else _PAIRS:
-            known = name if name in tools() else check_format(name, "input_format")
+            known = check_tool_or_format(name, "input_format")
             if formats.setdefault(side, known) != name:
                 raise KaratError(f"--input-format is given twice for the {side}", hint="Keep one of them.")
     return formats

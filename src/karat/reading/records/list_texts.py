@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Self
 
 from karat.errors import KaratError, Place, enumeration, shown
-from karat.reading.records.paths import Record
+from karat.reading.records.paths import Record, is_missing
 
 _LIST_AS_TEXT = re.compile(r"\s*\[.*\]\s*", re.DOTALL)
 _ANSWERS_AS_TEXT = re.compile(r"\s*\[\s*(['\"].*['\"]\s*)?\]\s*", re.DOTALL)
@@ -32,7 +32,7 @@ def list_fields(records: Iterable[tuple[Place, Record]], fields: Mapping[str, Co
     are_lists: dict[str, bool] = {}
     for _, record in islice(records, _CHECKED):
         for name, field in field_of.items():
-            if not _is_missing(value := record.get(name)) and are_lists.get(name, True):
+            if not is_missing(value := record.get(name)) and are_lists.get(name, True):
                 are_lists[name] = is_list_as_text(field, value)
     return [name for name, are in are_lists.items() if are]
 
@@ -42,14 +42,9 @@ def with_lists(records: Iterable[tuple[Place, Record]], names: Collection[str]) 
     for place, record in records:
         texts = {name: record.get(name) for name in names}
         lists = {
-            name: None if _is_missing(text) else parsed_list(text, place.inside(name)) for name, text in texts.items()
+            name: None if is_missing(text) else parsed_list(text, place.inside(name)) for name, text in texts.items()
         }
         yield place, {**record, **lists}
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is null, or the blank text of an empty cell."""
-    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def lists_note(names: Collection[str], place: Place | str) -> str:

@@ -84,6 +84,13 @@ def attribute(record: Any, name: str, place: Place | str) -> Any:
         ) from error
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is null, a blank text, as that of an empty cell, or NaN, which pandas has for null."""
+    return (
+        value is None or (isinstance(value, str) and not value.strip()) or (isinstance(value, float) and value != value)
+    )
+
+
 @cache
 def _steps(path: str) -> tuple[str, ...]:
     """The steps of a path; none if it is not a path, such as `a..b` or `a[`."""
@@ -149,10 +156,5 @@ def _entries(value: Any) -> Iterable[Any]:
 
 def _is_selected(entry: Any, condition: re.Match[str], place: Place | str) -> bool:
     value = _value(entry, _steps(condition["path"]), place)
-    is_equal = (_MISSING if _is_missing(value) else str(value)) == condition["value"]
+    is_equal = (_MISSING if is_missing(value) else str(value)) == condition["value"]
     return is_equal == (condition["sign"] == "=")
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is null, an empty text, or NaN, which is what pandas has for null."""
-    return value is None or (isinstance(value, str | float) and (value == "" or value != value))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
-from karat.errors import KaratError, Parameter, Place, did_you_mean, enumeration, require, shown
+from karat.errors import KaratError, Place, require, shown
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.names import FORMATS
 from karat.reading.bytes.part_files import check_files
@@ -17,7 +17,7 @@ from karat.reading.records.paths import Record, field_value
 from karat.reading.records.record_files import records_reader
 from karat.reading.records.records import INNER_FIELDS, RECORDS, Rereadable, field_names, records_from_list
 from karat.reading.records.result_fields import list_names, names_by_field, path_of_records
-from karat.reading.shapes import Shape, inner_records, recognize, tools, with_parts
+from karat.reading.shapes import Shape, check_tool_or_format, inner_records, recognize, with_parts
 
 Read = TypeVar("Read")
 
@@ -47,10 +47,7 @@ def read_records(
     like, for errors.
     """
     field_names(fields)  # an invalid one is an error before anything is read
-    tool, form = (None, format) if format is None or format in FORMATS else (format, None)
-    if tool is not None and tool not in tools():
-        hint = f"{did_you_mean(tool, [*FORMATS, *tools()])} A log of a tool is one of {enumeration(tools(), 'and')}."
-        raise KaratError([Parameter("format", tool), " is not a format"], hint=hint.strip())
+    tool, form = (None, format) if format is None or format in FORMATS else (check_tool_or_format(format), None)
     if is_file(source):
         file = InputFile.of(source)
         try:
@@ -86,7 +83,7 @@ def _record_source(
             note = () if RECORDS in fields else (f"{name}: the records are in {path}",)
             source, shape = RecordSource(name, records, note), recognize(records, tool)
         if tool is not None and shape is None:
-            hint = f"Leave the format out; what {tool} writes has other fields."
+            hint = f"Logs of {tool} have other fields; without a format, the tool is recognized by them."
             raise KaratError(f"this is not a log of {tool}", place=name, hint=hint)
         present = {name for _, record in islice(records, 1) for name in record}
         names = list_fields(records, list_names(present, {**(shape.fields if shape else {}), **fields}))
@@ -130,5 +127,4 @@ def _shaped(source: RecordSource, shape: Shape) -> RecordSource:
     def shaped() -> Iterator[tuple[Place, Record]]:
         return ((place, shape.read(record, place)) for place, record in shape.records_of(source.records))
 
-    example = next((record for _, record in shape.records_of(source.records) if shape.fits(record)), {})
-    return RecordSource(source.name, Rereadable(shaped), (shape.note(example, source.name), *source.notes))
+    return RecordSource(source.name, Rereadable(shaped), (shape.note(source.records, source.name), *source.notes))

@@ -29,14 +29,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from karat.errors import KaratError, Place, enumeration, shown
+from karat.errors import KaratError, Parameter, Place, did_you_mean, enumeration, shown
+from karat.reading.bytes.names import FORMATS
 from karat.reading.records.paths import Record, field_value
 
 _FOLDER = Path(__file__).parent
 _FIRST = 100  # records that show which tool wrote them
 _ENTRY = re.compile(r"(?P<list>.+?)\.(?P<at>[0-9]{1,6})\.(?P<key>.+)")
 _DEEPEST = 20  # lists inside lists in the keys of attributes
-_SIMPLE = re.compile(r"[\w.@]{1,40}")
+_SIMPLE = re.compile(r"[\w.@*()]{1,40}")
 _OWN = {"query", "retrieved", "answer"}
 """karat's names of what a system reads and writes: records that have two of them need no shape"""
 _GOLD = {"truth", "gold_answers"}
@@ -107,10 +108,11 @@ class Shape:
             return value.split(self.separator)
         return with_parts(value, self.documents, place)
 
-    def note(self, example: Record, place: Place | str) -> str:
-        """What was recognized, and where the fields of a record are read from; long paths are left out."""
+    def note(self, source: Iterable[tuple[Place, Record]], place: Place | str) -> str:
+        """What was recognized, and where the fields of the first records are read from; long paths are left out."""
+        examples = [record for _, record in islice(self.records_of(source), _FIRST)]
         sources = {
-            name: next((path for path in paths if _first(example, [path]) is not None), None)
+            name: next((path for record in examples for path in paths if _first(record, [path]) is not None), None)
             for name, paths in self.fields.items()
         }
         read = [
@@ -168,6 +170,15 @@ def recognize_records(records: Sequence[Record], tool: str | None = None) -> Sha
 def tools() -> list[str]:
     """The tools whose logs are known."""
     return sorted({shape.tool for shape in shapes()})
+
+
+def check_tool_or_format(name: str, parameter: str = "format") -> str:
+    """The name of a tool or of a format of files, which is the value of a parameter."""
+    if name not in FORMATS and name not in tools():
+        formats = f"The formats are {enumeration(FORMATS, 'and')}, and for logs of tools {enumeration(tools(), 'and')}."
+        hint = f"{did_you_mean(name, [*FORMATS, *tools()])} {formats}"
+        raise KaratError([Parameter(parameter, name), " is not a format"], hint=hint.strip())
+    return name
 
 
 @cache
