@@ -248,7 +248,8 @@ input_options = _input_options(
     " of all files that have it, such as doc=docno; or of one side only: truth.doc=docno, run.doc=docno,"
     " queries.text=title, corpus.text=body.",
     "The format of the files",
-    "; or of one side only: truth=FORMAT, run=FORMAT, queries=FORMAT, corpus=FORMAT",
+    "; or the tool that wrote the results, such as ragas; or of one side only: truth=FORMAT, run=FORMAT,"
+    " queries=FORMAT, corpus=FORMAT",
 )
 """`--column`, `--input-format` and `--split`; the command gets them as `columns`, `formats` and `split`"""
 options_of_one_input = _input_options(", such as doc=docno.", "The format of IN", "")
