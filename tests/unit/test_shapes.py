@@ -451,3 +451,10 @@ def test_the_note_names_the_fields_of_all_records_and_not_only_of_the_first() ->
 
 def test_examples_of_langsmith_are_not_taken_for_answers_of_a_system() -> None:
     assert recognize_records([{"dataset_id": "1", "inputs": {"question": "?"}, "outputs": {"answer": "gold"}}]) is None
+
+
+def test_ids_that_were_added_to_a_log_are_the_queries() -> None:
+    case = {"query": "q7", "input": "How soft?", "actual_output": "Very.", "truth": ["d1"], "retrieval_context": ["d1"]}
+    results = read_results([case])
+    assert (results.truth, results.run, results.questions) == ({"q7": ["d1"]}, {"q7": ["d1"]}, {"q7": "How soft?"})
+    assert "deepeval: query, retrieved from retrieval_context" in results.notes[0]

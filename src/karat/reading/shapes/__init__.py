@@ -40,7 +40,7 @@ _DEEPEST = 20  # lists inside lists in the keys of attributes
 _SIMPLE = re.compile(r"[\w.@*()]{1,40}")
 _OWN = {"query", "retrieved", "answer"}
 """karat's names of what a system reads and writes: records that have two of them need no shape"""
-_GOLD = {"truth", "gold_answers"}
+_ADDED = {"query", "truth", "gold_answers"}
 """karat's names of what people add to a log: they count before the tool's"""
 
 
@@ -96,12 +96,15 @@ class Shape:
 
     def read(self, record: Record, place: Place | str = "") -> dict[str, Any]:
         """A record with karat's names, beside all other fields."""
-        values = {
-            name: _first(record, (name, *paths) if name in _GOLD else paths, place)
-            for name, paths in self.fields.items()
-        }
+        values = {name: _first(record, self._paths(name), place) for name in self.fields}
+        if "query" in record and "query" in self.fields and "query" not in self.fields["query"]:
+            values = {"question": _first(record, self.fields["query"], place)} | values
         documents = {name: self._with_documents(values[name], place) for name in _DOCUMENTS & values.keys()}
         return {**record, **{name: value for name, value in (values | documents).items() if value is not None}}
+
+    def _paths(self, name: str) -> tuple[str, ...]:
+        paths = self.fields[name]
+        return (name, *paths) if name in _ADDED and name not in paths else paths
 
     def _with_documents(self, value: Any, place: Place | str) -> Any:
         if isinstance(value, str) and self.separator and not value.startswith("["):
@@ -112,8 +115,11 @@ class Shape:
         """What was recognized, and where the fields of the first records are read from; long paths are left out."""
         examples = [record for _, record in islice(self.records_of(source), _FIRST)]
         sources = {
-            name: next((path for record in examples for path in paths if _first(record, [path]) is not None), None)
-            for name, paths in self.fields.items()
+            name: next(
+                (path for example in examples for path in self._paths(name) if _first(example, [path]) is not None),
+                None,
+            )
+            for name in self.fields
         }
         read = [
             f"{name} from {path}" if _SIMPLE.fullmatch(path) and path != name else name
