@@ -458,3 +458,11 @@ def test_ids_that_were_added_to_a_log_are_the_queries() -> None:
     results = read_results([case])
     assert (results.truth, results.run, results.questions) == ({"q7": ["d1"]}, {"q7": ["d1"]}, {"q7": "How soft?"})
     assert "deepeval: query, retrieved from retrieval_context" in results.notes[0]
+
+
+def test_a_run_with_a_column_of_a_tool_is_still_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(
+        json.dumps({"query": "q1", "doc": "d1", "score": 1, "messages": [{"role": "user", "content": "?"}]})
+    )
+    assert content_of(InputFile.of(str(path))) == "documents"

@@ -132,7 +132,8 @@ class _Facts:
 _RULES: tuple[tuple[str, Callable[[_Facts], object]], ...] = (
     ("scores", lambda facts: METADATA in facts.sample.metadata),
     ("verdicts", lambda facts: facts.has_verdicts),
-    ("results", lambda facts: are_results(facts.by_field) or recognize_records(facts.sample.records)),
+    ("results", lambda facts: are_results(facts.by_field)),
+    ("results", lambda facts: not facts.has_pairs and recognize_records(facts.sample.records)),
     (_PART, lambda facts: facts.names & {"truth", "retrieved"} and not facts.has_pairs),
     ("truth", lambda facts: facts.has_pairs and facts.has_grades and not facts.has_scores),
     ("run", lambda facts: facts.has_pairs and facts.has_scores and not (facts.has_grades or facts.is_beir)),
