@@ -466,3 +466,9 @@ def test_a_run_with_a_column_of_a_tool_is_still_a_run(tmp_path: Path) -> None:
         json.dumps({"query": "q1", "doc": "d1", "score": 1, "messages": [{"role": "user", "content": "?"}]})
     )
     assert content_of(InputFile.of(str(path))) == "documents"
+
+
+def test_a_record_that_contains_itself_is_read_as_far_as_it_is_needed() -> None:
+    record: dict[str, Any] = {"query": "q1", "gold_answers": "a", "answer": "a"}
+    record["itself"] = record
+    assert karat.evaluate_results([record], "EM").means == {"EM": 1}

@@ -22,6 +22,7 @@ INNER_FIELDS = tuple(
     f"{field}.{part}" for field in ("retrieved", "truth") for part in ("id", "content", "score", "meta")
 )
 """the fields of a document in a list of documents"""
+_DEEPEST_ARRAYS = 5  # objects around an array of NumPy
 RECORDS = "records"
 """stands for the path of the records inside an object"""
 
@@ -89,12 +90,16 @@ def records_from_list(records: Iterable[Any], name: str, paths: Iterable[str] = 
         yield place, without_arrays(fields)
 
 
-def without_arrays(value: Any) -> Any:
+def without_arrays(value: Any, depth: int = _DEEPEST_ARRAYS) -> Any:
     """A record whose arrays of NumPy are lists: pandas reads the lists of a Parquet file as arrays."""
-    if isinstance(value, dict):
-        changed = {name: plain for name, inner in value.items() if (plain := without_arrays(inner)) is not inner}
+    if isinstance(value, dict) and depth:
+        changed = {
+            name: plain for name, inner in value.items() if (plain := without_arrays(inner, depth - 1)) is not inner
+        }
         return {**value, **changed} if changed else value
-    return [*map(without_arrays, value.tolist())] if type(value).__name__ == "ndarray" and value.ndim else value
+    if type(value).__name__ != "ndarray" or not value.ndim:
+        return value
+    return [without_arrays(entry, depth - 1) for entry in value.tolist()] if depth else value.tolist()
 
 
 def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[Place, Record]]:
