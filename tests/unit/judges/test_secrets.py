@@ -41,6 +41,8 @@ SPELLINGS: dict[str, str] = {
     "address in an address": quote(quote(KEY, safe=""), safe=""),
     "HTML": "".join(f"&#{ord(character)};" for character in KEY),
     "Base64": base64.b64encode(KEY.encode()).decode(),
+    "hexadecimal digits": KEY.encode().hex(),
+    "hexadecimal digits in capitals": KEY.encode().hex().upper(),
     "Base64 of a header": base64.b64encode(f"user:{KEY}".encode()).decode(),
     "Base64 of another header": base64.b64encode(f"a:{KEY}\n".encode()).decode(),
     "Base64 for addresses": base64.urlsafe_b64encode(KEY.encode()).decode(),
@@ -51,7 +53,8 @@ def has_key(text: str) -> bool:
     """Whether twelve characters of the key can be read in a text, decoded or not."""
     parts = {SECRET[at : at + 12] for at in range(len(SECRET) - 11)}
     encoded = base64.b64encode(SECRET.encode()).decode().rstrip("=")
-    parts |= {encoded[at : at + 16] for at in range(len(encoded) - 15)} | {escaped(part) for part in parts}
+    in_hex = {digits for part in parts for digits in (part.encode().hex(), part.encode().hex().upper())}
+    parts |= {encoded[at : at + 16] for at in range(len(encoded) - 15)} | {escaped(part) for part in parts} | in_hex
     return any(part in text for part in parts)
 
 

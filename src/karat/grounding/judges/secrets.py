@@ -21,6 +21,7 @@ _SHORTEST = 8  # characters; what is shorter may be a word of a text
 _SHORTEST_WITH_PARTS = 20  # characters of a key that is not shown in part either
 _PART = 12  # characters of a key that are too many to be shown
 _ENCODED_PART = 16  # the same in Base64
+_HEX_PART = 2 * _PART  # the same in hexadecimal digits
 _BLOCK = 6  # half a part, so that every part has one of the blocks that a text is cut into
 _KEYS = re.compile(r"\b(?:sk|pk|rk|gsk|hf|xai)[-_][\w*.-]{8,}|(?i:\bbearer )[\w.~+/-]{16,}")
 # What the keys of a provider have in common.
@@ -134,12 +135,18 @@ def _is_secret(key: str) -> bool:
 
 
 def _spellings(key: str) -> Iterator[_Spelling]:
-    """A key as it is, and in Base64, wherever it stands in what is encoded; a short one is recognized as a whole."""
+    """A key as it is, in hexadecimal digits, and in Base64, wherever it stands in what is encoded.
+
+    A short one is recognized as a whole.
+    """
     public = _PREFIX.match(key)
     prefix = public.end() if public and len(key) - public.end() >= _PART else 0
     has_parts = len(key) >= _SHORTEST_WITH_PARTS
     for text in {key, key.replace("\\", "")}:  # without backslashes, as `_unescaped` leaves it
         yield _Spelling(text, prefix, _PART if has_parts else len(text) - prefix)
+    digits = key[prefix:].encode().hex()
+    for text in (digits, digits.upper()):
+        yield _Spelling(text, 0, _HEX_PART if has_parts else len(text))
     for offset in range(3):
         data = b"\0" * offset + key[prefix:].encode()
         encoded = base64.b64encode(data).decode()[(0, 2, 3)[offset] : len(data) * 8 // 6]
