@@ -23,6 +23,7 @@ from karat.grounding.judges.requests import (
     AskAgainError,
     CallError,
     LanguageModel,
+    LateReplyError,
     Message,
     ModelReply,
     ModelSettings,
@@ -239,7 +240,7 @@ def test_replies_of_all_forms_are_read(serve: Serve, response: Response, expecte
         (Response(b"null"), "the server replied without a message: 'null'"),
         (Response(b'{"choices": []}'), "the server replied without a message"),
         (Response(b'{"choices": [{"message": null}]}'), "the server replied without a message"),
-        (Response(b'{"error": {"message": "overloaded"}}'), "status 500: overloaded"),
+        (Response(b'{"error": {"message": "overloaded"}}'), "an error instead of a reply: overloaded"),
         (error(500, "Oops."), "status 500: Oops."),
         (error(502), "status 502"),
         (Response(b"<html>Gateway</html>", status=504), "status 504: <html>Gateway</html>"),
@@ -332,6 +333,10 @@ def test_a_date_in_retry_after_is_by_the_clock_of_the_server(serve: Serve) -> No
 def test_a_server_that_sends_a_byte_now_and_then_is_given_up_on(serve: Serve) -> None:
     problem = failure(serve(reply("yes", pause=0.02), timeout=0.1))
     assert (str(problem), problem.again, problem.may_cost) == ("no reply within 0.1 seconds", True, True)
+
+
+def test_the_error_about_a_late_reply_says_one_second() -> None:
+    assert str(LateReplyError(1.0)) == "no reply within 1 second"
 
 
 def test_a_server_that_sends_nothing_is_given_up_on(serve: Serve) -> None:

@@ -173,7 +173,7 @@ class LateReplyError(CallError):
     """A request got no reply within the time limit: perhaps the server has more requests than it can process."""
 
     def __init__(self, limit: float) -> None:
-        super().__init__(f"no reply within {limit:g} seconds", again=True, may_cost=True)
+        super().__init__(f"no reply within {limit:g} second{'' if limit == 1 else 's'}", again=True, may_cost=True)
 
 
 class RequestTooLongError(CallError):

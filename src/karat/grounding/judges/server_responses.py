@@ -59,7 +59,7 @@ def read_response(body: str, headers: Mapping[str, str]) -> ModelReply:
         raise _no_reply("the server replied with something other than JSON", body) from None
     if isinstance(decoded, dict) and decoded.get("error") and not decoded.get("choices"):
         status = as_count(_error(decoded).get("code"), 400, 599)  # as some gateways do
-        raise failure(status or 500, headers, decoded, may_cost=True)
+        raise failure(status or 500, headers, decoded, is_in_reply=True)
     try:
         choice = decoded["choices"][0]
         message = choice["message"]
@@ -76,14 +76,15 @@ def read_response(body: str, headers: Mapping[str, str]) -> ModelReply:
 
 
 def failure(
-    status: int, headers: Mapping[str, str], body: object, key_name: str | None = None, *, may_cost: bool | None = None
+    status: int, headers: Mapping[str, str], body: object, key_name: str | None = None, *, is_in_reply: bool = False
 ) -> CallError:
     """What an error of a server means: wait, try again, ask for less or stop; and whether it may have cost anything.
 
-    Requests that are refused cost nothing. One that was processed may, unless the server says what it used.
+    Requests that are refused cost nothing. One that was processed may, unless the server says what it used; so may one
+    whose error is in a reply with status 200.
     """
     message = error_message(body)
-    what = f"status {status}{': ' if message else ''}{message}"
+    what = f"{'an error instead of a reply' if is_in_reply else f'status {status}'}{': ' if message else ''}{message}"
     code = str(_error(body).get("code"))
     tokens = _tokens_of_error(body)
     if status in _FATAL or (status == 429 and _UNPAID.search(f"{code} {message}")):
@@ -96,9 +97,9 @@ def failure(
     wait = retry_after(headers)
     if wait is None and (said := _AGAIN_IN.search(message)):
         wait = _duration(said[1].rstrip("."))
-    if may_cost is None:
-        is_refused = status == _OVERLOADED or (status == 503 and wait is not None)
-        may_cost = tokens != TokenCounts() or status == 408 or (status >= 500 and not is_refused)
+    is_refused = status == _OVERLOADED or (status == 503 and wait is not None)
+    is_processed = status == 408 or (status >= 500 and not is_refused)
+    may_cost = is_in_reply or tokens != TokenCounts() or is_processed
     if (_TOO_LONG_FOR_RATE if status in _BUSY else _TOO_LONG).search(f"{code} {message}") or status == 413:
         what = f"the request is too long for the model ({what})"
         return RequestTooLongError(what, may_cost=may_cost, tokens=tokens)
