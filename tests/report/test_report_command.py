@@ -183,7 +183,9 @@ def test_a_configured_report_is_only_written_inside_the_folder_of_the_configurat
 @pytest.mark.parametrize("name", ["script.py", ".git/hooks/pre-commit", "karat.toml", "html"])
 def test_a_configured_report_replaces_only_pages(name: str) -> None:
     Path("karat.toml").write_text(f'[gate]\nreport = "{name}"\n')
-    with pytest.raises(KaratError, match=r"karat\.toml, gate\.report: this file is not called \.html\. Name"):
+    with pytest.raises(
+        KaratError, match=r"karat\.toml, gate\.report: the name of this file does not end in \.html\. Name"
+    ):
         run(*GATE)
 
 

@@ -97,7 +97,7 @@ def command(
     """Have answers, or unjudged documents, judged by a language model.
 
     Its labels are added to a verdict file. If the command is interrupted, run it again: what was asked is not asked
-    again. The exit status is 1 if nothing could be judged, and 2 after a mistake.
+    again. The exit status is 1 if all calls failed or the server gives no replies, and 2 after a mistake.
     """
     from karat.cli.inputs import parse_inputs
     from karat.cli.output import Output, print_scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from karat.errors import KaratError, did_you_mean, require, shown
+from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.errors.arguments import is_list_like
 from karat.registry.measure import Measure, Subject
 from karat.registry.names import parse_name
@@ -130,7 +130,8 @@ def possible_measures(name: str, rubrics: Rubrics = MappingProxyType({})) -> lis
     if known := meanings(name):
         return known
     if (near := did_you_mean(name, rubrics)) and not is_name_of_measure(name):
-        raise KaratError(f"unknown measure {shown(name)}", hint=f"{near} The rubrics are {', '.join(rubrics)}.")
+        others = f" The rubrics are {enumeration([*rubrics], 'and')}." if len(rubrics) > 1 else ""
+        raise KaratError(f"unknown measure {shown(name)}", hint=f"{near}{others}")
     return [parse(name)]
 
 

@@ -471,8 +471,9 @@ def test_notes_say_what_was_odd(path: Path) -> None:
 def test_notes_tell_queries_without_gold_answers_from_those_that_also_lack_passages() -> None:
     results = [*RESULTS, {"query": "q3", "answer": "No."}, {"query": "q4", "answer": "No.", "gold_answers": ["Yes."]}]
     found = karat.estimate_judging(results, task="nuggets")
-    assert found.notes[0].startswith(
-        "2 queries have no gold answers: nuggets are extracted from the first 100 passages"
+    assert found.notes[0] == (
+        "2 queries have no gold answers: nuggets are extracted from the first 100 passages that systems retrieved, so"
+        " what none of them found does not count as missing"
     )
     assert found.notes[1] == "1 query has neither gold answers nor passages, from which nuggets could be extracted"
     assert "gold" not in karat.estimate_judging(results[3:], task="nuggets").notes[0]

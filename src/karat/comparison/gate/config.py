@@ -245,7 +245,9 @@ def _check_report(config: str, report: str | None, place: Place) -> None:
     hint = "Name another one, or use --report on the command line."
     inside = target.is_relative_to(folder)
     require(inside, "this file is not in the folder of the configuration file", hint, place=place)
-    require(target.suffix.lower() in (".html", ".htm"), "this file is not called .html", hint, place=place)
+    require(
+        target.suffix.lower() in (".html", ".htm"), "the name of this file does not end in .html", hint, place=place
+    )
 
 
 def _rules(path: str, keys: tuple[str, ...], kind: Kind, data: object) -> Iterable[Rule]:

@@ -159,7 +159,7 @@ def _notes(recipe: str, questions: Sequence[Sequence[Response]]) -> tuple[str, .
     neither = sum(not any(each.passages for each in same) for same in without)
     from_passages = (
         f"{_have(len(without) - neither)} no gold answers: nuggets are extracted from the first {MOST_PASSAGES}"
-        " passages that systems retrieved, so what none of them found is not missed"
+        " passages that systems retrieved, so what none of them found does not count as missing"
     )
     from_nothing = f"{_have(neither)} neither gold answers nor passages, from which nuggets could be extracted"
     return (*([from_passages] if len(without) > neither else []), *([from_nothing] if neither else []))
