@@ -8,6 +8,7 @@ columns, and a table may have records.
     contents   what a file is: from its content first, and from its name second
     pairs      ground truth and runs, one reader per format
     records    one object per question: results, answers, spans
+    shapes     what the logs of other tools look like: a file of data and a sample per tool
     texts      the texts of queries and documents, by id
 
 Python objects have readers too. Everything that is read asks the chooser in `columns`; the usual names of fields are
