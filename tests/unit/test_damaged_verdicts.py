@@ -104,6 +104,15 @@ def test_a_last_line_that_is_cut_short_anywhere_is_left_out(tmp_path: Path) -> N
         ]
 
 
+def test_two_records_on_the_last_line_are_an_error_because_neither_was_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    *lines, last = [json.dumps(record) for record in RECORDS[:9]]
+    for end in ("", "\n", "\r\n"):
+        path.write_text("\n".join([*lines[:-1], lines[-1] + last]) + end, encoding="utf-8", newline="")
+        with pytest.raises(KaratError, match=r"verdicts\.jsonl:8: not JSON: Extra data"):
+            evaluate_verdicts(path, "SupportRecall")
+
+
 def test_a_line_that_is_cut_short_before_the_last_one_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.jsonl"
     lines = [json.dumps(record) for record in RECORDS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
@@ -207,15 +208,28 @@ def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: A
 
 
 def _is_cut_short(line: bytes) -> bool:
-    """Whether a line may be the beginning of a longer one: it is not JSON, or ends within a character."""
+    """Whether a line may be the beginning of a longer one: it is not JSON, or ends within a character.
+
+    One that begins with a whole record is not: somebody has put two records on it, and both would be left out.
+    """
     try:
-        line.decode()
+        text = line.decode()
         decode_json(line, "", "")
-    except (UnicodeDecodeError, InvalidJsonError):
+    except UnicodeDecodeError:
         return True
+    except InvalidJsonError:
+        return not _begins_with_record(text)
     except KaratError:  # such as a key that appears twice
         pass
     return False
+
+
+def _begins_with_record(text: str) -> bool:
+    try:
+        json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _has_lines(file: InputFile) -> bool:
