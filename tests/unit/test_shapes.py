@@ -1,4 +1,4 @@
-"""Logs of other tools are read without options. The samples beside the shapes were made with the tools themselves."""
+"""Logs of other tools are read without options. Most samples beside the shapes are from the tools' own classes."""
 
 import json
 import zipfile
