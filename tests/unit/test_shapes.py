@@ -472,3 +472,10 @@ def test_a_record_that_contains_itself_is_read_as_far_as_it_is_needed() -> None:
     record: dict[str, Any] = {"query": "q1", "gold_answers": "a", "answer": "a"}
     record["itself"] = record
     assert karat.evaluate_results([record], "EM").means == {"EM": 1}
+
+
+def test_the_parts_of_a_document_that_are_not_named_are_read_as_they_are() -> None:
+    documents = [{"uri": "d1", "content": "Gold is soft."}]
+    records = [{"query": "q1", "truth": ["Gold is soft."], "retrieved": documents}]
+    scores = karat.evaluate_results(records, "RR", fields={"retrieved.id": "uri"}, match="content")
+    assert scores.means == {"RR": 1}

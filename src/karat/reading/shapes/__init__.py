@@ -155,7 +155,7 @@ def with_parts(value: Any, paths: Mapping[str, str | Sequence[str]], place: Plac
 
 def _document(entry: Record, paths: Mapping[str, str | Sequence[str]], place: Place | str) -> Record:
     parts = {name: _first(entry, _listed(of_part), place) for name, of_part in paths.items()}
-    return {name: value for name, value in parts.items() if value is not None} or entry
+    return {**entry, **{name: value for name, value in parts.items() if value is not None}}
 
 
 def recognize(source: Iterable[tuple[Place, Record]], tool: str | None = None) -> Shape | None:
