@@ -23,9 +23,9 @@ from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.reading.pairs.objects import MOST_FIELDS
 from karat.reading.pairs.pair_checks import PairColumns, PairRules, checked_pairs, id_text, valid_pairs
 from karat.reading.pairs.tables import ByQuery, Columns, Number, PairTable, both, by_query, columns_of, is_small_file
+from karat.reading.records.field_readers import documents_of_record
 from karat.reading.records.json_frames import JsonFrame, frame_in_json
 from karat.reading.records.records import objects_from_json_lines
-from karat.reading.records.result_fields import documents_of_record
 
 _OBJECTS_AT_ONCE = 1 << 16
 _FEW_OBJECTS = 5_000

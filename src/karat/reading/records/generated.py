@@ -7,14 +7,11 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from karat.errors import KaratError, Place
+from karat.reading.records.field_readers import FieldReader, documents_of_record
+from karat.reading.records.missing_fields import missing_fields_error
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.records import Rereadable
-from karat.reading.records.result_fields import (
-    FieldReader,
-    documents_of_record,
-    fields_of_results,
-    missing_fields_error,
-)
+from karat.reading.records.result_fields import fields_of_results
 from karat.reading.records.results import HINT_ON_ANSWERS, fields_by_query, question_name, question_text
 
 _READ = ("retrieved", "gold_answers", "answer")

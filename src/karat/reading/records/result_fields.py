@@ -1,24 +1,21 @@
-"""The fields of results: how they are named in records, and the documents and answers in them."""
+"""The fields of results: how they are named in records, by their usual names and by what they contain."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
-from karat.documents.answer import as_gold_answers, as_predicted_answer
+from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text
-from karat.errors import KaratError, MessagePart, Parameter, Place, enumeration, nearest, shown
-from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
-from karat.reading.columns import ColumnRole, choose, listed, missing_columns
+from karat.errors import KaratError, Place
+from karat.reading.columns import ColumnRole, choose
 from karat.reading.columns.spellings import SPELLINGS, FieldRole, fitting_columns, is_spelling
-from karat.reading.records.list_texts import is_list_as_text, list_as_text_error
-from karat.reading.records.paths import Record, field_names_of
-from karat.reading.records.records import field_names, rename_hint
+from karat.reading.records.paths import Record
+from karat.reading.records.records import field_names
 
 Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
@@ -31,17 +28,11 @@ ROLES: dict[str, FieldRole] = {
 """The fields of results, and how they are usually named."""
 
 _ROLES = [ColumnRole(field, spelling, required=False) for field, spelling in ROLES.items()]
-_ELSEWHERE = {
-    "query": "If gold answers and predicted answers are in two files, use `karat answers`.",
-    "truth": "To evaluate only answers, the fields are gold_answers and answer.",
-}
-_AMBIGUOUS = {*SPELLINGS["truth"][0]} & {*SPELLINGS["gold_answers"][0]}  # names of gold documents, and of gold answers
-_GOLD = {"truth", "gold_answers"}
-_TASKS = {("answer", "retrieved"): "faithfulness", ("answer",): "answer_relevance", ("retrieved",): "context"}
-_DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
+AMBIGUOUS = {*SPELLINGS["truth"][0]} & {*SPELLINGS["gold_answers"][0]}
+"""names of gold documents, and of gold answers"""
 _CHECKED = 1000  # values of a field that show what it contains
 _DEEPEST_RECORDS = 2  # objects around the list of records
-_MAX_COMPARED = 1000  # names compared with a wrong one: an object keyed by document may have any number of keys
+_MAX_COMPARED = 1000  # keys of an object: one keyed by document may have any number of them
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,7 @@ def _contains(field: str, records: Iterable[Record], name: str) -> bool:
     if field == "answer":
         return all_text(values)
     if field == "gold_answers":
-        return all(map(_is_answer_text if name in _AMBIGUOUS else _is_gold_answer, values))
+        return all(map(_is_answer_text if name in AMBIGUOUS else _is_gold_answer, values))
     return all(map(_is_documents, values))
 
 
@@ -187,157 +178,3 @@ def _assign_ambiguous_names(fitting: dict[str, list[str]], known: Collection[str
         beside = {"truth": "retrieved", "gold_answers": "answer"}
         wanted = {field for field, other in beside.items() if other in known or fitting.get(other)}
     fitting |= {field: fitting[field] if wanted == {field} else only[field] for field in only}
-
-
-def missing_fields_error(
-    missing: Sequence[str], fields: ResultFields, example: Record, place: Place | str
-) -> KaratError:
-    """The error for fields that no line has: lists the fields that are present, and suggests some of them."""
-    if "query" in missing and fields.names["query"] == "query" and _maps_queries_to_documents(example):
-        return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", place=place, hint=JSON_IS_READ)
-    names, texts = fields.names, fields.present
-    free = [*texts, *(f"{each}.{key}" for each in texts for key in field_names_of(example.get(each)))]
-    free = [each for each in free if each not in {names[field] for field in ROLES}][:_MAX_COMPARED]
-    renamed: dict[str, str] = {}
-    for field in missing:
-        if likely := _likely_names(field, names[field], free):
-            renamed[field] = likely[0]
-            free.remove(likely[0])
-    other = "If it has another name" if len(missing) == 1 else "If they have other names"
-    hint: list[MessagePart] = [f"{other}, use ", Parameter("fields", renamed or {missing[0]: "..."}), "."]
-    for field, instead, content in (("truth", "gold_answers", "answers"), ("gold_answers", "truth", "documents")):
-        if instead not in missing and instead not in texts and renamed.get(field) in _AMBIGUOUS:
-            hint += [f" If {renamed[field]} contains gold {content}, use "]
-            hint += [Parameter("fields", {instead: renamed[field]}), "."]
-    hint += [f" {(not renamed and _without_gold(missing, fields, place)) or _ELSEWHERE.get(missing[0], '')}"]
-    wanted = [names[field] for field in missing]
-    absent = [name for name in wanted if name not in texts]
-    if absent:
-        return missing_columns(absent, texts, place, "field", hint, names.values())
-    fields_are = (
-        f"field {shown(wanted[0])} is"
-        if len(wanted) == 1
-        else f"fields {enumeration([*map(shown, wanted)], 'and')} are"
-    )
-    others = listed([name for name in texts if name not in wanted])
-    return KaratError(f"the {fields_are} null on every line; the other fields are {others}", place=place, hint=hint)
-
-
-def _without_gold(missing: Sequence[str], fields: ResultFields, place: Place | str) -> str:
-    """What can be done with outputs that have neither gold documents nor gold answers: a model can judge them."""
-    outputs = tuple(field for field in ("answer", "retrieved") if fields.names[field] in fields.present)
-    if not outputs or not {*missing} <= _GOLD or any(fields.names[field] in fields.present for field in _GOLD):
-        return ""
-    command = f"karat judge {shlex.quote(str(place))} --task {_TASKS[outputs]} --model NAME -o verdicts.jsonl"
-    return f"A language model can judge what has no gold: {command}."
-
-
-def _maps_queries_to_documents(record: Record) -> bool:
-    """Whether this is `{query: {doc: grade}}` or `{query: [doc, ...]}`, as BEIR and ranx save them."""
-    return bool(record) and all(isinstance(each, Mapping | list) for each in record.values())
-
-
-def _likely_names(field: str, name: str, free: Sequence[str]) -> list[str]:
-    """The names that a field may have, the likeliest first."""
-    aliases = SPELLINGS[ROLES[field]][0]
-    known = [present for alias in aliases for present in free if present.rpartition(".")[2].casefold() == alias]
-    # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
-    return [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]
-
-
-# Values.
-
-
-class FieldReader:
-    """Reads a field of one record after the other. What is wrong with a value is an error when all are read."""
-
-    def __init__(self, field: str, name: str) -> None:
-        self._field, self._name = field, name
-        self._fault: KaratError | None = None
-        self._list_as_text: KaratError | None = None
-        self._has_others = field == "answer"
-        """whether a value is not a list that was written as text"""
-        self._example: Mapping[str, Any] | None = None
-
-    def read(self, value: Any, place: Place) -> Any:
-        """The value of a record, which is not None."""
-        if not self._has_others:
-            if not is_list_as_text(self._field, value):
-                self._has_others = True
-            elif self._list_as_text is None:
-                self._list_as_text = list_as_text_error(value, place.inside(self._name))
-        if self._example is None and isinstance(value, Mapping):
-            self._example = value
-        if self._fault is None:
-            try:
-                return READERS[self._field](value, place)
-            except KaratError:
-                self._fault = self._error(value, place.inside(self._name))
-        return None
-
-    def _error(self, value: Any, place: Place) -> KaratError | None:
-        """What is wrong with a value at a place, which takes time to make, and is needed for an error only."""
-        try:
-            READERS[self._field](value, place)
-        except KaratError as error:
-            return error
-        return None
-
-    def check(self) -> None:
-        """Raise the error, if there was one."""
-        if self._list_as_text is not None and not self._has_others:
-            raise self._list_as_text
-        if self._fault is None:
-            return
-        inner = next((key for key, value in (self._example or {}).items() if isinstance(value, str)), None)
-        if self._field in PARTS["documents"] or inner is None:
-            raise self._fault
-        # In many logs the answer is an object.
-        # The error may become a finding, which is a text that is read in Python and on the command line.
-        raise self._fault.but(hint=f"Use the text in it: {rename_hint({self._field: f'{self._name}.{inner}'})}")
-
-
-def documents_of_record(value: object, place: Place | str) -> Any:
-    """The documents of a query: a list, or a mapping of documents to numbers as it is."""
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        kinds = set(map(type, value.values()))
-        if not all(issubclass(kind, Real) for kind in kinds):
-            return [_unwrapped(value)]
-        if bool in kinds:
-            doc = next(doc for doc, number in value.items() if isinstance(number, bool))
-            hint = "Grades and scores are numbers: write 1 and 0."
-            raise KaratError(f"the grade or score of document {shown(doc)} is {value[doc]}", place=place, hint=hint)
-        return value
-    if isinstance(value, list | tuple):
-        return [item if type(item) is str else _document(item, place, at) for at, item in enumerate(value)]
-    raise KaratError(f"{shown(value)} is not a list of documents", place=place, hint=_DOCUMENTS)
-
-
-def _document(item: object, place: Place | str, at: int) -> object:
-    if type(item) is dict or isinstance(item, Mapping):  # nearly all are dicts, and isinstance with Mapping is slow
-        return _unwrapped(item)
-    if isinstance(item, list | tuple) and len(item) == 3 and isinstance(item[0], str) and item[0]:
-        return item  # most likely a span: (document, start, end)
-    number = isinstance(item, Real) and (isinstance(item, bool) or not isinstance(item, Integral))
-    if item is None or number or isinstance(item, bytes | list | tuple | set | frozenset):
-        hint = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'
-        place = Place(place) if isinstance(place, str) else place
-        raise KaratError(f"{shown(item)} is not a document", place=place.inside(f"[{at}]"), hint=hint)
-    return item
-
-
-def _unwrapped(item: Record) -> Record:
-    """The document inside LlamaIndex's pair of node and score, or inside LangChain's serialized object."""
-    if "node" in item and isinstance(node := item["node"], Mapping):
-        return {**node, "score": item["score"]} if "score" in item else node
-    if "lc" in item and isinstance(document := item.get("kwargs"), Mapping):
-        return document
-    return item
-
-
-READERS: dict[str, Callable[[Any, Place], Any]] = {
-    "truth": documents_of_record, "retrieved": documents_of_record, "gold_answers": as_gold_answers,
-    "answer": as_predicted_answer,
-}  # fmt: skip

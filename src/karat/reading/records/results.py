@@ -9,21 +9,11 @@ from typing import Any
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, Parameter, Place, plural, shown
 from karat.reading.columns.spellings import find_column, plain_name
+from karat.reading.records.field_readers import READERS, FieldReader
+from karat.reading.records.missing_fields import missing_fields_error
 from karat.reading.records.paths import Record, field_value
-from karat.reading.records.records import (
-    rename_hint,
-    without_collection,
-)
-from karat.reading.records.result_fields import (
-    PARTS,
-    READERS,
-    ROLES,
-    FieldReader,
-    Part,
-    ResultFields,
-    fields_of_results,
-    missing_fields_error,
-)
+from karat.reading.records.records import rename_hint, without_collection
+from karat.reading.records.result_fields import PARTS, ROLES, Part, ResultFields, fields_of_results
 from karat.reading.records.sources import HINT, RecordSource, read_records
 
 __all__ = ["Results", "read_results"]

@@ -1,0 +1,111 @@
+"""Readers of the values of fields of results: documents and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+from karat.documents.answer import as_gold_answers, as_predicted_answer
+from karat.errors import KaratError, Place, shown
+from karat.reading.records.list_texts import is_list_as_text, list_as_text_error
+from karat.reading.records.paths import Record
+from karat.reading.records.records import rename_hint
+from karat.reading.records.result_fields import PARTS
+
+_DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
+
+
+class FieldReader:
+    """Reads a field of one record after the other. What is wrong with a value is an error when all are read."""
+
+    def __init__(self, field: str, name: str) -> None:
+        self._field, self._name = field, name
+        self._fault: KaratError | None = None
+        self._list_as_text: KaratError | None = None
+        self._has_others = field == "answer"
+        """whether a value is not a list that was written as text"""
+        self._example: Mapping[str, Any] | None = None
+
+    def read(self, value: Any, place: Place) -> Any:
+        """The value of a record, which is not None."""
+        if not self._has_others:
+            if not is_list_as_text(self._field, value):
+                self._has_others = True
+            elif self._list_as_text is None:
+                self._list_as_text = list_as_text_error(value, place.inside(self._name))
+        if self._example is None and isinstance(value, Mapping):
+            self._example = value
+        if self._fault is None:
+            try:
+                return READERS[self._field](value, place)
+            except KaratError:
+                self._fault = self._error(value, place.inside(self._name))
+        return None
+
+    def _error(self, value: Any, place: Place) -> KaratError | None:
+        """What is wrong with a value at a place, which takes time to make, and is needed for an error only."""
+        try:
+            READERS[self._field](value, place)
+        except KaratError as error:
+            return error
+        return None
+
+    def check(self) -> None:
+        """Raise the error, if there was one."""
+        if self._list_as_text is not None and not self._has_others:
+            raise self._list_as_text
+        if self._fault is None:
+            return
+        inner = next((key for key, value in (self._example or {}).items() if isinstance(value, str)), None)
+        if self._field in PARTS["documents"] or inner is None:
+            raise self._fault
+        # In many logs the answer is an object.
+        # The error may become a finding, which is a text that is read in Python and on the command line.
+        raise self._fault.but(hint=f"Use the text in it: {rename_hint({self._field: f'{self._name}.{inner}'})}")
+
+
+def documents_of_record(value: object, place: Place | str) -> Any:
+    """The documents of a query: a list, or a mapping of documents to numbers as it is."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        kinds = set(map(type, value.values()))
+        if not all(issubclass(kind, Real) for kind in kinds):
+            return [_unwrapped(value)]
+        if bool in kinds:
+            doc = next(doc for doc, number in value.items() if isinstance(number, bool))
+            hint = "Grades and scores are numbers: write 1 and 0."
+            raise KaratError(f"the grade or score of document {shown(doc)} is {value[doc]}", place=place, hint=hint)
+        return value
+    if isinstance(value, list | tuple):
+        return [item if type(item) is str else _document(item, place, at) for at, item in enumerate(value)]
+    raise KaratError(f"{shown(value)} is not a list of documents", place=place, hint=_DOCUMENTS)
+
+
+def _document(item: object, place: Place | str, at: int) -> object:
+    if type(item) is dict or isinstance(item, Mapping):  # nearly all are dicts, and isinstance with Mapping is slow
+        return _unwrapped(item)
+    if isinstance(item, list | tuple) and len(item) == 3 and isinstance(item[0], str) and item[0]:
+        return item  # most likely a span: (document, start, end)
+    number = isinstance(item, Real) and (isinstance(item, bool) or not isinstance(item, Integral))
+    if item is None or number or isinstance(item, bytes | list | tuple | set | frozenset):
+        hint = 'A document is a text, an id, or an object such as {"id": "...", "content": "..."}.'
+        place = Place(place) if isinstance(place, str) else place
+        raise KaratError(f"{shown(item)} is not a document", place=place.inside(f"[{at}]"), hint=hint)
+    return item
+
+
+def _unwrapped(item: Record) -> Record:
+    """The document inside LlamaIndex's pair of node and score, or inside LangChain's serialized object."""
+    if "node" in item and isinstance(node := item["node"], Mapping):
+        return {**node, "score": item["score"]} if "score" in item else node
+    if "lc" in item and isinstance(document := item.get("kwargs"), Mapping):
+        return document
+    return item
+
+
+READERS: dict[str, Callable[[Any, Place], Any]] = {
+    "truth": documents_of_record, "retrieved": documents_of_record, "gold_answers": as_gold_answers,
+    "answer": as_predicted_answer,
+}  # fmt: skip
