@@ -107,8 +107,6 @@ EVALUATION_OPTIONS: Mapping[str, Option] = {
 }
 
 
-AUTHOR = Parameter("by", option="author")
-"""whose labels count; on the command line, --by groups queries"""
 UNKNOWN_LABELS = Option(
     "bounds",
     "If an answer lacks a label, leave it out and show what the mean could be (bounds), only leave it out (skip), or"

@@ -222,7 +222,7 @@ def test_unjudged_documents_are_estimated(folder: Path) -> None:
             "rag.jsonl: these are results, and the documents that are judged are those of ground truth and runs.",
         ),
         (["rag.jsonl", "--task", "support", "--ties", "trec", "--estimate"], "--ties needs --task relevance"),
-        (["rag.jsonl", "--task", "support", "--model", "m"], "-o is missing"),
+        (["rag.jsonl", "--task", "support", "--model", "m"], "--verdicts is missing"),
         (["rag.jsonl", "--task", "support", "--model", "m", "-o", "rag.jsonl"], "the output file is also an input"),
         (["rag.jsonl", "--task", "support", "--model", "m", "-o", "-"], "takes a file, not standard output"),
         (["rag.jsonl", "--task", "support", "--model", "m", "-o", "s3://b/v.jsonl"], "remote"),

@@ -106,7 +106,7 @@ COMMANDS = dict(commands())
         (Parameter("truth_columns", {"doc": "docno"}), "--column truth.doc=docno"),
         (Parameter("fields", {"query": "id"}), "--field query=id"),
         (Parameter("by", "length"), "--by length"),
-        (Parameter("by", option="author"), "--author"),
+        (Parameter("author"), "--author"),
         (Parameter("truth"), "TRUTH"),
         (Parameter("detect", None), "--detect"),
         (Parameter("baseline", "a" * 99), f"--baseline '{'a' * 59}…'"),

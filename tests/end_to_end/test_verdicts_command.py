@@ -32,7 +32,7 @@ def test_a_sheet_is_written_filled_in_and_imported(folder: Path) -> None:
     done = run_here(folder, "verdicts", "template", "rag.jsonl", "--task", "support", "-o", "todo.csv")
     assert (done.returncode, done.stdout, done.stderr) == (0, "todo.csv asks for 2 labels about 2 queries.\n", "")
     fill(folder, "todo.csv", "full")
-    done = run_here(folder, "verdicts", "import", "todo.csv", "-o", "verdicts.jsonl", "--by", "ann")
+    done = run_here(folder, "verdicts", "import", "todo.csv", "-o", "verdicts.jsonl", "--author", "ann")
     assert (done.returncode, done.stdout) == (0, "1 label added to verdicts.jsonl.\n1 row is not labelled yet.\n")
     lines = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
     assert [line["record"] for line in lines] == ["file", *["item"] * 7, "verdict"]

@@ -65,8 +65,8 @@ def test_results_need_answers_only_for_measures_of_answers(folder: Path) -> None
 
 def test_the_demo_has_documents_answers_and_verdicts_in_one_table() -> None:
     truth = [{**json.loads(line), "truth": ["gold-001"]} for line in demo.GENERATED.read_text("utf-8").splitlines()]
-    scores = evaluate_results(truth, verdicts=demo.VERDICTS, by="human:ann", name="generated")
-    alone = evaluate_verdicts(demo.VERDICTS, by="human:ann")
+    scores = evaluate_results(truth, verdicts=demo.VERDICTS, author="human:ann", name="generated")
+    alone = evaluate_verdicts(demo.VERDICTS, author="human:ann")
     assert scores.measures[0] == "nDCG@10"
     assert "TokenF1" in scores
     assert {name: scores[name] for name in alone.measures} == alone.means
@@ -278,7 +278,7 @@ def test_systems_labelled_by_different_authors_are_not_compared(folder: Path) ->
     write(folder / "verdicts.jsonl", [*LABELS, *({**label, "by": "model", "system": "new"} for label in LABELS)])
     write(folder / "new.jsonl", RECORDS)
     words = ("rag.jsonl", "new.jsonl", "--verdicts", "verdicts.jsonl", "-m", "SupportRecall")
-    assert "with by='human:ann' and 'model'" in mistake(folder, "compare", *words)
+    assert "with author='human:ann' and 'model'" in mistake(folder, "compare", *words)
 
 
 def test_measures_of_verdicts_are_marked_and_say_which_labels_they_need(folder: Path) -> None:

@@ -62,7 +62,7 @@ def labelled_content() -> dict[str, Any]:
     """The answers of the demo with their labels."""
     measures = ["Faithfulness", "CitationRecall", "CitationPrecision", "NuggetRecall", "Correctness"]
     scores = evaluate_results(
-        str(demo.GENERATED), measures, verdicts=str(demo.VERDICTS), by="human:ann", name="generated"
+        str(demo.GENERATED), measures, verdicts=str(demo.VERDICTS), author="human:ann", name="generated"
     )
     command = f"karat report generated.jsonl --verdicts verdicts.jsonl --author human:ann -m {','.join(measures)}"
     made = Provenance(f"{command} -o report.html", (str(demo.GENERATED), str(demo.VERDICTS)), created=CREATED)
@@ -81,8 +81,8 @@ def compared_labels_content() -> dict[str, Any]:
         elif record.get("cites") and at % 2:
             record["cites"] = [*record["cites"], "[9]"]
     systems = {
-        "generated": evaluate_verdicts(str(demo.VERDICTS), by="human"),
-        "second": evaluate_verdicts([*records, *worse], by="human", system="second"),
+        "generated": evaluate_verdicts(str(demo.VERDICTS), author="human"),
+        "second": evaluate_verdicts([*records, *worse], author="human", system="second"),
     }
     return report_content(systems, provenance=Provenance(created=CREATED), title="Two ways to answer")
 

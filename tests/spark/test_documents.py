@@ -259,7 +259,7 @@ def test_a_corpus_that_does_not_fit_is_an_error(spark: SparkSession, tmp_path: P
     with pytest.raises(KaratError, match=r"a corpus is not read from JSON lines\. Write it as Parquet"):
         on_spark.evaluate(*found, FEW, corpus=tmp_path / "corpus.jsonl", **given)
     with pytest.raises(KaratError, match="verdicts and by are not supported on Spark"):
-        on_spark.evaluate(*found, FEW, by="human")
+        on_spark.evaluate(*found, FEW, author="human")
 
 
 def test_what_needs_an_order_of_rows_or_more_than_ids_is_refused(spark: SparkSession) -> None:

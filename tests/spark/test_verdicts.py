@@ -66,16 +66,16 @@ def demo() -> pa.Table:
 def test_scores_of_the_demo_are_those_of_the_local_engine(spark: SparkSession, buckets: int) -> None:
     table = demo()
     by = "human" if buckets == 2 else None
-    local = outcome(lambda: karat.evaluate_verdicts(table, by=by))
+    local = outcome(lambda: karat.evaluate_verdicts(table, author=by))
     assert isinstance(local, dict) or by is None
-    on_spark = outcome(lambda: evaluate_verdicts(frame(spark, table, buckets), by=by, order="at", buckets=buckets))
+    on_spark = outcome(lambda: evaluate_verdicts(frame(spark, table, buckets), author=by, order="at", buckets=buckets))
     assert on_spark == local
 
 
 def test_a_verdict_file_in_json_lines_has_the_scores_of_the_local_engine(spark: SparkSession) -> None:
-    local = outcome(lambda: karat.evaluate_verdicts(DEMO, by="human"))
+    local = outcome(lambda: karat.evaluate_verdicts(DEMO, author="human"))
     assert isinstance(local, dict)
-    assert outcome(lambda: evaluate_verdicts(DEMO, by="human", session=spark, buckets=5)) == local
+    assert outcome(lambda: evaluate_verdicts(DEMO, author="human", session=spark, buckets=5)) == local
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -167,7 +167,8 @@ def test_the_author_is_chosen_if_there_are_several() -> None:
     with pytest.raises(KaratError, match=r"by several authors. Choose one .* human \(1 label\), model \(1 label\)"):
         karat.evaluate({"q": {"a": 1}}, {"q": ["x"]}, "DCG", verdicts=labels)
     values = [
-        karat.evaluate({"q": {"a": 1}}, {"q": ["x"]}, "DCG", verdicts=labels, by=by)["DCG"] for by in ("human", "model")
+        karat.evaluate({"q": {"a": 1}}, {"q": ["x"]}, "DCG", verdicts=labels, author=author)["DCG"]
+        for author in ("human", "model")
     ]
     assert values == [1.0, 3.0]
 
@@ -192,8 +193,8 @@ def test_an_explanation_says_whose_label_a_grade_is() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "model"}, "by applies to verdicts, and there are none. Add verdicts, or leave it out"),
-        ({"verdicts": [_label("q", "x", 1)], "by": "modle"}, "no label is by 'modle'. Did you mean model"),
+        ({"author": "model"}, "author applies to verdicts, and there are none. Add verdicts, or leave it out"),
+        ({"verdicts": [_label("q", "x", 1)], "author": "modle"}, "no label is by 'modle'. Did you mean model"),
         ({"verdicts": [_label("q", "x", 1)], "match": "prefix"}, "documents are matched by prefix. Use match='id'"),
         (
             {"verdicts": [{"query": "q", "task": "correctness", "item": "answer", "label": "correct"}]},

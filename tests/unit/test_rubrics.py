@@ -164,7 +164,7 @@ def test_the_measure_of_a_rubric_is_known_where_labels_are_evaluated_in_parts() 
     shared = SharedRecords("the verdicts", has_order=True).reading([TASK])
     parts = [[each] for each in labels("neutral", "polite")]
     scores = evaluate_parts(
-        lambda work: [work(part) for part in parts], shared, "politeness", system=None, by=None, unknown="bounds",
+        lambda work: [work(part) for part in parts], shared, "politeness", system=None, author=None, unknown="bounds",
         name="", portable=lambda each: lambda: each,
     )  # fmt: skip
     assert scores["politeness"] == 0.75

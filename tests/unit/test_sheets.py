@@ -340,7 +340,10 @@ def test_a_sheet_that_is_imported_again_adds_only_what_is_new(sheet: Path, tmp_p
     added = add_to_verdict_file(read_filled_sheet(filled(sheet, "partial", "none", "full")), verdicts)
     assert (added.labels, added.notes) == (
         2,
-        ("2 labels were in the file already", "1 label by human replaced; use --by if these are other people's labels"),
+        (
+            "2 labels were in the file already",
+            "1 label by human replaced; use --author if these are other people's labels",
+        ),
     )
     assert verdicts.read_bytes().startswith(before)
 

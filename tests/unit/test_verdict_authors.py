@@ -53,7 +53,7 @@ def test_of_people_the_most_frequent_label_counts_and_a_tie_is_unknown(
 ) -> None:
     records = [_claim("c1", vote, f"human:{at}") for at, vote in enumerate(votes)]
     assert _value(records) == _value(records[::-1]) == value
-    assert _value(records, by="human") == value
+    assert _value(records, author="human") == value
 
 
 def test_of_two_labels_by_one_person_the_later_one_counts_and_it_is_said() -> None:
@@ -87,15 +87,15 @@ def test_labels_of_several_models_must_be_chosen_from() -> None:
     records = [_claim("c1", "full", "m"), _claim("c1", "none", "n"), _claim("c1", "none", None)]
     with pytest.raises(KaratError, match=r"human \(1 label\), m \(1 label\), n \(1 label\)"):
         _value(records)
-    assert [_value(records, by=by) for by in ("m", "n", "human")] == [1.0, 0.0, 0.0]
+    assert [_value(records, author=by) for by in ("m", "n", "human")] == [1.0, 0.0, 0.0]
     with pytest.raises(KaratError, match="no label is by 'o'"):
-        _value(records, by="o")
+        _value(records, author="o")
 
 
 def test_one_person_of_several_can_be_chosen() -> None:
     records = [_claim("c1", "full", "human:ann"), _claim("c1", "none", "human:ben"), _claim("c2", "full", "human:ben")]
-    assert _value(records, by="human:ann") is None
-    assert _value(records, by="human:ben") == 0.5
+    assert _value(records, author="human:ann") is None
+    assert _value(records, author="human:ben") == 0.5
     assert _value(records) is None
 
 

@@ -326,14 +326,14 @@ def test_verdicts_are_loaded_for_measures_of_ones_own(caplog: pytest.LogCaptureF
     row = {"query": "q", "type": "claim", "task": "support", "against": "context", "by": "model"}
     labels = [{**row, "item": "c1", "label": "none"}, {**row, "item": "c1", "label": "full"}]
     labels += [{**row, "item": "c2", "label": "none"}, {**row, "item": "c2", "label": "full", "by": "human"}]
-    assert karat.parse("Faithfulness").compute(karat.load_verdicts(labels, by="model")).tolist() == [0.5]
+    assert karat.parse("Faithfulness").compute(karat.load_verdicts(labels, author="model")).tolist() == [0.5]
     assert caplog.messages == ["karat: 1 label replaced by a later one of the same author."]
     with pytest.raises(KaratError, match=r"by several authors\. .* human \(1 label\), model \(3 labels\)"):
         karat.load_verdicts(labels)
-    with pytest.raises(KaratError, match="by must be text, not 7"):
-        karat.load_verdicts(labels, by=7)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(KaratError, match="author must be text, not 7"):
+        karat.load_verdicts(labels, author=7)  # type: ignore[arg-type]  # on purpose
     with pytest.raises(KaratError, match=r"the labels are 2 samples, and Verdicts contain one\. evaluate_verdicts"):
-        karat.load_verdicts([*labels, {**labels[0], "sample": 1}], by="model")
+        karat.load_verdicts([*labels, {**labels[0], "sample": 1}], author="model")
 
 
 def test_a_measure_that_does_not_say_which_labels_it_reads_is_unknown_within_its_range() -> None:

@@ -34,7 +34,7 @@ def evaluated_in_parts(records: list[Record], parts: int, measures: Any = None, 
         if "query" in each:
             divided[sum(map(ord, each["query"])) % parts].append(each)
     shared = SharedRecords("the verdicts", has_order=True).reading([each for each in records if "query" not in each])
-    chosen = {"system": None, "by": None, "unknown": "bounds", "name": "", **options}
+    chosen = {"system": None, "author": None, "unknown": "bounds", "name": "", **options}
     return evaluate_parts(
         lambda work: [work(part) for part in divided], shared, measures, portable=lambda each: lambda: each, **chosen
     )
@@ -70,16 +70,16 @@ def outcome(compute: Any) -> Any:
     seed=st.integers(0, 10**6),
     parts=st.sampled_from([1, 2, 7]),
     measures=st.none() | st.lists(st.sampled_from(ALL_MEASURES), min_size=1, max_size=4, unique=True),
-    by=st.sampled_from([None, "human", "model"]),
+    author=st.sampled_from([None, "human", "model"]),
     unknown=st.sampled_from(["bounds", "skip", "error"]),
 )
 def test_scores_of_parts_are_those_of_all_records(
-    seed: int, parts: int, measures: list[str] | None, by: str | None, unknown: str
+    seed: int, parts: int, measures: list[str] | None, author: str | None, unknown: str
 ) -> None:
     random = Random(seed)
     records = labelled_by_several(random)
-    whole = outcome(lambda: karat.evaluate_verdicts(records, measures, by=by, unknown=unknown))  # type: ignore[arg-type]
-    assert outcome(lambda: evaluated_in_parts(records, parts, measures, by=by, unknown=unknown)) == whole
+    whole = outcome(lambda: karat.evaluate_verdicts(records, measures, author=author, unknown=unknown))  # type: ignore[arg-type]
+    assert outcome(lambda: evaluated_in_parts(records, parts, measures, author=author, unknown=unknown)) == whole
 
 
 def test_combinations_are_tried_for_the_same_queries_in_parts_and_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_authors_and_systems_are_listed_by_name_whatever_the_order_of_rows() -> 
     for labels in (people, people[::-1]):
         fingerprint = karat.evaluate_verdicts(labels).fingerprint
         assert fingerprint is not None
-        assert fingerprint.options == {"by": "human:a, human:b"}
+        assert fingerprint.options == {"author": "human:a, human:b"}
     with pytest.raises(KaratError, match=r"Systems: a, b\."):
         karat.evaluate_verdicts([{**row, "system": "b"}, {**row, "system": "a"}])
 

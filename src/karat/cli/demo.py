@@ -117,7 +117,7 @@ def command() -> None:
     print_text("\n")
     print_table(golds)
     print_text(GROUNDEDNESS)
-    grounded = evaluate_results(demo.GENERATED, GROUNDED, verdicts=demo.VERDICTS, by="human:ann")
+    grounded = evaluate_results(demo.GENERATED, GROUNDED, verdicts=demo.VERDICTS, author="human:ann")
     print_table(summary({"": grounded}, 0.95))
     print_text(NEXT.format(folder=demo.HERE, explained=EXPLAINED))
     print_text(_report(runs, questions, corpus))

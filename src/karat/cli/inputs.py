@@ -128,7 +128,7 @@ class Inputs:
             return {}
         from karat.grounding.verdict_file.reading import read_verdict_records
 
-        return {"verdicts": read_verdict_records(list(self.verdicts)), "by": self.author}
+        return {"verdicts": read_verdict_records(list(self.verdicts)), "author": self.author}
 
 
 def _matches_texts(match: str) -> bool:

@@ -71,8 +71,7 @@ def _judge_option(name: str) -> Callable[[Any], Any]:
 )
 @opt.file_option(
     "-o",
-    "--output",
-    "file",
+    "--verdicts",
     kind=FileToExtend(),
     group=OUTPUT,
     help="The verdict file that labels are added to, such as verdicts.jsonl. What is in it is not asked again.",
@@ -90,7 +89,7 @@ def command(
     /,
     truth: str,
     runs: tuple[str, ...],
-    file: str | None,
+    verdicts: str | None,
     estimate: bool,
     **values: Any,
 ) -> int:
@@ -114,17 +113,18 @@ def command(
     if not (values["model"] or "").strip() and (is_asked or values["model"] is not None):
         hint = "Use --model NAME, with --base-url URL if it is not OpenAI's; --replay to ask nothing; or --estimate."
         raise KaratError("no model is given", hint=hint)
-    if file is None and not estimate:
-        raise KaratError("-o is missing", hint="Name the verdict file that labels are added to: -o verdicts.jsonl")
+    if verdicts is None and not estimate:
+        missing: Message = ["Name the verdict file that labels are added to: ", Parameter("verdicts", "verdicts.jsonl")]
+        raise KaratError([Parameter("verdicts"), " is missing"], hint=missing)
     files, inputs = [truth, *runs], parse_inputs(values)
     options = _options(values, inputs)
     settings = _settings(values) if options.is_about_documents else None
     evaluate = partial(_evaluated, files, inputs, settings) if settings else None
     assignment = make_assignment(files, options, evaluate)
     if estimate:
-        print_table(estimated(assignment, options, file).table())
+        print_table(estimated(assignment, options, verdicts).table())
         return 0
-    judging = carry_out_assignment(assignment, options, str(file))
+    judging = carry_out_assignment(assignment, options, str(verdicts))
     scores = _scores(judging, files, inputs, settings)
     if scores:
         print_scores(scores, Output())
@@ -175,6 +175,6 @@ def _scores(judging: Judging, files: Sequence[str], inputs: Inputs, settings: Se
         return {}
     from karat.evaluation import DEFAULT_MEASURES
 
-    inputs = replace(inputs, verdicts=(judging.path,), author=judging.by)
+    inputs = replace(inputs, verdicts=(judging.path,), author=judging.author)
     measures = (*map(str, DEFAULT_MEASURES), *settings.measures)
     return _evaluated(files, inputs, replace(settings, measures=measures))

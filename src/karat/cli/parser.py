@@ -169,7 +169,7 @@ def naming_options(context: click.Context) -> Iterator[None]:
 
 def option_text(command: click.Command, parameter: Parameter) -> str:
     """A parameter as it is written on the command line; as in Python if the command does not have it."""
-    name, prefix = _OPTIONS.get(parameter.name, (parameter.option or parameter.name, ""))
+    name, prefix = _OPTIONS.get(parameter.name, (parameter.name, ""))
     declared = next((each for each in command.params if each.name == name), None)
     if declared is None:
         return str(parameter)

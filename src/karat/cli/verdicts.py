@@ -167,11 +167,11 @@ def template(
 @command.command(
     "import",
     cls=Command,
-    example="karat verdicts import sheet.csv -o verdicts.jsonl --by human:ann",
+    example="karat verdicts import sheet.csv -o verdicts.jsonl --author human:ann",
 )
 @opt.file_argument("sheet", "SHEET", "A sheet that was written by `karat verdicts template`, as CSV.", required=True)
 @opt.option(
-    "--by",
+    "--author",
     group=_LABELLED,
     default="human",
     metavar="NAME",
@@ -179,20 +179,19 @@ def template(
 )
 @opt.file_option(
     "-o",
-    "--output",
-    "file",
+    "--verdicts",
     kind=FileToWrite(),
     group=OUTPUT,
     required=True,
     help="The verdict file to add the labels to, such as verdicts.jsonl. It is created if it does not exist.",
 )
-def import_sheet(sheet: str, file: str, by: str) -> None:
+def import_sheet(sheet: str, verdicts: str, author: str) -> None:
     """Read a sheet that was filled in, and add its labels to a verdict file."""
     from karat.grounding.sheets.filled import SheetError, read_filled_sheet
     from karat.grounding.sheets.importing import add_to_verdict_file
 
     try:
-        filled = read_filled_sheet(sheet, by)
+        filled = read_filled_sheet(sheet, author)
     except SheetError as error:
         if error.number == 1:
             raise
@@ -200,8 +199,8 @@ def import_sheet(sheet: str, file: str, by: str) -> None:
         more = f", of which {len(error.errors)} are shown" if error.number > len(error.errors) else ""
         what = f"{plural(error.number, 'error')} in the sheet{more}; nothing was imported"
         raise KaratError(what, place=sheet) from None
-    added = add_to_verdict_file(filled, file)
-    lines = [f"{plural(added.labels, 'label')} added to {file}."]
+    added = add_to_verdict_file(filled, verdicts)
+    lines = [f"{plural(added.labels, 'label')} added to {verdicts}."]
     if filled.unlabelled:
         are = "row is" if filled.unlabelled == 1 else "rows are"
         lines.append(f"{filled.unlabelled:,} {are} not labelled yet.")

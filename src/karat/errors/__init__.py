@@ -81,8 +81,6 @@ class Parameter(NamedTuple):
 
     name: str
     value: Any = ...
-    option: str = ""
-    """the name of the option, if parameters of several functions have this name"""
 
     @property
     def has_value(self) -> bool:

@@ -75,7 +75,7 @@ def evaluate(
     split: str | None = None,
     corpus: Any = None,
     verdicts: Any = None,
-    by: str | None = None,
+    author: str | None = None,
     progress: Progress | None = None,
     name: str = "",
     **options: Unpack[EvaluationOptions],
@@ -104,14 +104,14 @@ def evaluate(
       A document without a text matches nothing, and is counted.
     - `verdicts`: labels of documents, by people or a model, as grades for documents that the ground truth does not
       judge: a verdict file or several, a list of records, or a data frame. A finding says how many of the judged
-      documents they grade. `by` chooses whose labels count, as in `evaluate_verdicts`.
+      documents they grade. `author` chooses whose labels count, as in `evaluate_verdicts`.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
     0.8333333333333333
     """
     check_text("name", name)
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
-    return _evaluate(truth, {name: run}, measures, options, inputs, corpus, verdicts, by, progress)[name]
+    return _evaluate(truth, {name: run}, measures, options, inputs, corpus, verdicts, author, progress)[name]
 
 
 def evaluate_runs(
@@ -126,7 +126,7 @@ def evaluate_runs(
     split: str | None = None,
     corpus: Any = None,
     verdicts: Any = None,
-    by: str | None = None,
+    author: str | None = None,
     progress: Progress | None = None,
     **options: Unpack[EvaluationOptions],
 ) -> SystemScores:
@@ -141,7 +141,7 @@ def evaluate_runs(
     """
     by_name = named_runs(runs)
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
-    return SystemScores(_evaluate(truth, by_name, measures, options, inputs, corpus, verdicts, by, progress))
+    return SystemScores(_evaluate(truth, by_name, measures, options, inputs, corpus, verdicts, author, progress))
 
 
 def _evaluate(
@@ -152,7 +152,7 @@ def _evaluate(
     inputs: ReadingOptions,
     corpus: Any,
     verdicts: Any,
-    by: str | None,
+    author: str | None,
     progress: Progress | None,
 ) -> dict[str, Scores]:
     """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
@@ -163,7 +163,7 @@ def _evaluate(
         truth = rereadable(truth, "the ground truth")
         runs = {name: rereadable(run, name or "the run") for name, run in runs.items()}
     matching = read_matcher(settings["match"], corpus, truth, runs, inputs)
-    judgments = read_shared_truth(truth, inputs, matching.matcher, selected, verdicts, by)
+    judgments = read_shared_truth(truth, inputs, matching.matcher, selected, verdicts, author)
     plan = EvaluationPlan(selected, settings, matching, inputs)
     return {
         name: score_documents(judgments, run, plan, name, progress, paths_of(truth, run)) for name, run in runs.items()

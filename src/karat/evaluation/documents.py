@@ -54,16 +54,16 @@ def need_pool(measures: Iterable[Measure]) -> bool:
 
 
 def read_shared_truth(
-    truth: Any, inputs: ReadingOptions, matcher: Matcher, measures: Selection, verdicts: Any, by: str | None
+    truth: Any, inputs: ReadingOptions, matcher: Matcher, measures: Selection, verdicts: Any, author: str | None
 ) -> Any:
     """Ground truth, read once for several runs, with the labels of its unjudged documents; spans are read later."""
     if not need_spans(measures):
-        return read_labelled_judgments(truth, inputs, matcher, verdicts, by)
+        return read_labelled_judgments(truth, inputs, matcher, verdicts, author)
     from karat.reading.records.spans import materialized
 
     what = "labels grade documents, and measures of spans read spans"
     hint: Message = ["Leave ", Parameter("verdicts"), " out, or evaluate spans by themselves."]
-    require(verdicts is None and by is None, what, hint)
+    require(verdicts is None and author is None, what, hint)
     return materialized(truth)
 
 

@@ -212,7 +212,8 @@ def _values_of_answers(
     for system in systems if asked is None or asked else ():
         try:
             people, by_model = (
-                evaluate_verdicts(records, asked, system=system, by=by, unknown="skip") for by in ("human", model)
+                evaluate_verdicts(records, asked, system=system, author=author, unknown="skip")
+                for author in ("human", model)
             )
             pairs[system] = people, by_model
         except KaratError as error:

@@ -14,7 +14,7 @@ from karat.errors import KaratError, Message, Parameter, first_few, plural, requ
 from karat.errors.arguments import check_mapping, check_text
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import FunctionMatcher, Match, Same, matcher_of
-from karat.options import AUTHOR, RankingOptions
+from karat.options import RankingOptions
 from karat.reading.bytes.names import check_format
 from karat.reading.columns import GivenNames
 from karat.reading.pairs.any_source import Truth, read_run, read_truth
@@ -71,14 +71,14 @@ def read_judgments(truth: Any, inputs: ReadingOptions, matcher: Matcher) -> Trut
 
 
 def read_labelled_judgments(
-    truth: Any, inputs: ReadingOptions, matcher: Matcher, verdicts: Any, by: str | None
+    truth: Any, inputs: ReadingOptions, matcher: Matcher, verdicts: Any, author: str | None
 ) -> Truth:
     """Read ground truth; with verdicts, their labels of documents are the grades of those that it does not judge."""
-    if by is not None:
-        check_text("by", by)
+    if author is not None:
+        check_text("author", author)
     if verdicts is None:
         hint: Message = ["Add ", Parameter("verdicts"), ", or leave it out."]
-        require(by is None, [AUTHOR, " applies to verdicts, and there are none"], hint)
+        require(author is None, [Parameter("author"), " applies to verdicts, and there are none"], hint)
         return read_judgments(truth, inputs, matcher)
     from karat.grounding.labels.votes import document_grades
     from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
@@ -87,7 +87,7 @@ def read_labelled_judgments(
     what = f"labels grade documents by their ids, and documents are matched by {matcher}"
     require(matcher == Same(), what, ["Use ", Parameter("match", "id"), ", the default."])
     records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
-    labels = document_grades(records, by)
+    labels = document_grades(records, author)
     judgments = with_labels(read_judgments(truth, inputs, matcher), labels.grades, labels.by, records.calls)
     return replace(judgments, notes=(*judgments.notes, *records.notes, _note_on_labels(judgments, labels)))
 

@@ -15,7 +15,7 @@ from karat.evaluation.documents import EvaluationPlan, score_documents
 from karat.evaluation.findings import empty_results
 from karat.evaluation.reading import CorpusMatcher, EvaluationOptions
 from karat.matching.matchers import matcher_of
-from karat.options import AUTHOR, Unknown, complete_options
+from karat.options import Unknown, complete_options
 from karat.reading.records.result_fields import PARTS
 from karat.reading.records.results import Results, read_results
 from karat.registry import Measure, Subject
@@ -50,7 +50,7 @@ def evaluate_results(
     results_format: str | None = None,
     name: str = "",
     verdicts: Any = None,
-    by: str | None = None,
+    author: str | None = None,
     unknown: Unknown = "bounds",
     **options: Unpack[EvaluationOptions],
 ) -> Scores:
@@ -63,7 +63,7 @@ def evaluate_results(
 
     `verdicts` are labels about the answers of the system `name`: a verdict file or several, a list of records, or a
     data frame. Measures such as `Faithfulness` are computed from them; the results then need only a `query`, what was
-    `retrieved` and the `answer`, and may be a submission to TREC RAG. `by` and `unknown` are those of
+    `retrieved` and the `answer`, and may be a submission to TREC RAG. `author` and `unknown` are those of
     `evaluate_verdicts`. `CitationValid` needs no labels.
 
     >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
@@ -83,14 +83,14 @@ def evaluate_results(
     labelled: LabelledResults | None = None
     if verdicts is None:
         hint: Message = ["Add ", Parameter("verdicts"), ", or leave them out."]
-        what: Message = [AUTHOR, " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
-        require(by is None and unknown == "bounds", what, hint)
+        what: Message = [Parameter("author"), " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
+        require(author is None and unknown == "bounds", what, hint)
     if verdicts is None and "verdicts" not in needed:
         read = read_results(results, fields, required, optional, results_format)
     else:
         from karat.evaluation.verdicts import LabelledResults
 
-        labelled = LabelledResults.read(results, verdicts, fields, required, optional, results_format, name, by)
+        labelled = LabelledResults.read(results, verdicts, fields, required, optional, results_format, name, author)
         read = labelled.results
     names = _default_measures(read, labelled) if listed is None else listed
     subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts

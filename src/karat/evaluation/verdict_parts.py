@@ -83,7 +83,7 @@ def evaluate_parts(
     measures: Measures | None,
     *,
     system: str | None,
-    by: str | None,
+    author: str | None,
     unknown: Unknown,
     name: str,
     portable: Callable[[Measure], PortableMeasure],
@@ -96,7 +96,7 @@ def evaluate_parts(
         raise no_verdicts(place)
     census = LabelCensus.merged(each.census for each in surveys)
     system = choose_system(census.systems, system, place)
-    choice = _Choice(system, choose_authors(census.authors(system), by, place))
+    choice = _Choice(system, choose_authors(census.authors(system), author, place))
     failed_calls = frozenset().union(*(each.failed_calls for each in surveys))
     shared = replace(shared, calls=tuple(call for call in shared.calls if call.key in failed_calls))
 

@@ -46,16 +46,16 @@ def evaluate_verdicts(
     measures: Measures | None = None,
     *,
     system: str | None = None,
-    by: str | None = None,
+    author: str | None = None,
     unknown: Unknown = "bounds",
     name: str = "",
 ) -> Scores:
     """Evaluate generated answers by labels: a verdict file or several, a list of records, or a data frame.
 
-    Without `measures`, those are computed that the labels suffice for. `system` and `by` choose a system and an author;
-    `by="human"` stands for all people, of whom the majority counts. A query that lacks a label is null, and
-    beside the mean stands what it could be; `unknown="skip"` leaves that out, and `unknown="error"` refuses such
-    queries.
+    Without `measures`, those are computed that the labels suffice for. `system` and `author` choose a system and whose
+    labels count; `author="human"` stands for all people, of whom the majority counts. A query that lacks a label is
+    null, and beside the mean stands what it could be; `unknown="skip"` leaves that out, and `unknown="error"` refuses
+    such queries.
 
     >>> row = {"query": "q", "type": "claim", "task": "support", "against": "context"}
     >>> labels = [{**row, "item": "c1", "label": "full"}, {**row, "item": "c2", "label": "none"}]
@@ -64,14 +64,14 @@ def evaluate_verdicts(
     """
     check_choice("unknown", unknown, get_args(Unknown))
     check_text("name", name)
-    for option, value in (("system", system), ("by", by)):
+    for option, value in (("system", system), ("author", author)):
         if value is not None:
             check_text(option, value)
     asked = None if measures is None else listed_measures(measures)
     records = records_of_verdicts(verdicts)
     rubrics = rubric_measures(records.rubrics)
     listed = None if asked is None else select_measures(asked, subjects=("verdicts",), rubrics=rubrics)
-    selected = select(records, system, by)
+    selected = select(records, system, author)
     if listed is not None:
         return score_verdicts(selected, listed, unknown, name)
     listed = select_measures(_labelled_measures(selected), subjects=("verdicts",))
@@ -107,14 +107,14 @@ class LabelledResults:
         optional: Collection[Part],
         results_format: str | None,
         name: str,
-        by: str | None,
+        author: str | None,
     ) -> LabelledResults:
         """Read results and verdicts, of which those about the system `name` by the chosen authors count.
 
         Without verdicts, measures can be computed that need only what the answers cite.
         """
-        if by is not None:
-            check_text("by", by)
+        if author is not None:
+            check_text("author", author)
         read, responses = read_labelled_results(
             results, system=name or None, fields=fields, required=required, optional=optional, format=results_format
         )
@@ -122,7 +122,7 @@ class LabelledResults:
         # A submission to TREC RAG names its run, which may have another name here.
         runs = responses.systems
         system = name if name in records.systems or not runs else runs[0]
-        selected = select(records, system, by, responses.responses, named_by=_NAMED_BY)
+        selected = select(records, system, author, responses.responses, named_by=_NAMED_BY)
         notes = read.notes if read.parts else responses.notes
         return cls(replace(read, notes=notes), selected, responses.no_answers)
 
@@ -175,7 +175,7 @@ def scores_of_verdicts(
         name,
         label_bounds=scored.bounds if unknown == "bounds" else {},
         sample_variances=scored.variances,
-        fingerprint=Fingerprint({"verdicts": digests}, options={"by": ", ".join(authors)}),
+        fingerprint=Fingerprint({"verdicts": digests}, options={"author": ", ".join(authors)}),
         asked={**rubric_names(measures), **asked_names(measures)},
     )
 

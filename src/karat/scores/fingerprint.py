@@ -17,7 +17,7 @@ _GOLD = {
 }  # fmt: skip
 # The options that change the values of queries, and for which kinds. `missing` and `duplicates` only decide which
 # queries and runs are accepted, and `rel` is in the names of the measures.
-_CHANGES_VALUES = {"ties": {"judged"}, "ignore_identical_ids": {"judged", "spans"}, "by": {"verdicts"}}
+_CHANGES_VALUES = {"ties": {"judged"}, "ignore_identical_ids": {"judged", "spans"}, "author": {"verdicts"}}
 _DIGEST = re.compile("[0-9a-f]{16}")
 
 

@@ -62,7 +62,7 @@ def judge(tmp_path: Path) -> ToyJudge:
 
 
 def values(judge: ToyJudge, *measures: str, query: str = "q1", **options: Any) -> dict[str, float | None]:
-    scores = evaluate_verdicts(str(judge.path), list(measures), by="tester", **options)
+    scores = evaluate_verdicts(str(judge.path), list(measures), author="tester", **options)
     return {name: value and round(value, 4) for name, value in scores.per_query[query].items()}
 
 

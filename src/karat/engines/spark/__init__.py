@@ -53,7 +53,7 @@ from karat.evaluation.documents import need_pool
 from karat.evaluation.reading import CorpusMatcher, EvaluationOptions, ReadingOptions, check_corpus, check_reading
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Match, matcher_of
-from karat.options import AUTHOR, complete_options
+from karat.options import complete_options
 from karat.registry.selection import DEFAULT_MEASURES, Measures, Selection, select_measures
 from karat.scores import Scores, StoredScores
 
@@ -77,7 +77,7 @@ class SparkOptions(EvaluationOptions, total=False):
     truth_order: str | None
     corpus: Any
     verdicts: Any
-    by: str | None
+    author: str | None
     buckets: int | None
     session: SparkSession | None
     progress: bool
@@ -119,7 +119,7 @@ def evaluate(
     truth_order: str | None = None,
     corpus: DataFrame | str | os.PathLike[str] | None = None,
     verdicts: Any = None,
-    by: str | None = None,
+    author: str | None = None,
     buckets: int | None = None,
     per_query_path: str | os.PathLike[str] | None = None,
     session: SparkSession | None = None,
@@ -132,7 +132,7 @@ def evaluate(
     `truth` and `run` are each a DataFrame with a row per document, or with a row per query and its documents in an
     array; or a path that Spark reads: TREC, CSV, TSV, JSON lines or Parquet, a file or a folder. The queries of the
     result are in the order of their ids. The other arguments are those of `karat.evaluate` but `split`; `verdicts` and
-    `by` are refused. These differ, or are new:
+    `author` are refused. These differ, or are new:
 
     - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs.
     - `truth_order`: a column of the ground truth that gives the order of its rows. Without it, a document that matches
@@ -150,7 +150,7 @@ def evaluate(
     check_reading(ReadingOptions(truth_columns, run_columns, truth_format, run_format), None)
     show_progress = check_switch("progress", progress)
     _check_texts(name=name, order=order, truth_order=truth_order)
-    _reject_unsupported(selected, verdicts, by)
+    _reject_unsupported(selected, verdicts, author)
     matching = CorpusMatcher(_matcher(settings["match"], has_corpus=corpus is not None))
     from karat.engines.spark.session import spark_session
 
@@ -174,13 +174,13 @@ def _check_texts(**texts: str | None) -> None:
             check_text(option, text)
 
 
-def _reject_unsupported(measures: Selection, verdicts: Any, by: str | None) -> None:
+def _reject_unsupported(measures: Selection, verdicts: Any, author: str | None) -> None:
     """Reject what `karat.evaluate` can do, but an evaluation on Spark cannot."""
     what = "Hole depends on the judged documents of other queries, and is not supported on Spark"
     require(not need_pool(measures), what, "Use Unjudged@k, or karat.evaluate.")
-    unsupported: Message = [Parameter("verdicts"), " and ", AUTHOR, " are not supported on Spark"]
+    unsupported: Message = [Parameter("verdicts"), " and ", Parameter("author"), " are not supported on Spark"]
     hint = "Join the grades with the ground truth, and pass the result; or use karat.evaluate."
-    require(verdicts is None and by is None, unsupported, hint)
+    require(verdicts is None and author is None, unsupported, hint)
 
 
 def _matcher(match: Match, has_corpus: bool) -> Matcher:

@@ -30,7 +30,7 @@ def evaluate_verdicts(
     measures: Measures | None = None,
     *,
     system: str | None = None,
-    by: str | None = None,
+    author: str | None = None,
     unknown: Unknown = "bounds",
     order: str | None = None,
     buckets: int | None = None,
@@ -47,14 +47,14 @@ def evaluate_verdicts(
     """
     check_choice("unknown", unknown, get_args(Unknown))
     check_text("name", name)
-    for option, value in (("system", system), ("by", by), ("order", order)):
+    for option, value in (("system", system), ("author", author), ("order", order)):
         if value is not None:
             check_text(option, value)
     listed = None if measures is None else listed_measures(measures)
     show_progress = check_switch("progress", progress)
     with spark_session(session, verdicts) as spark:
         table = spark_table(verdicts, "verdicts", session=spark, order=order)
-        return verdict_scores(table, listed, system, by, unknown, name, buckets, show_progress)
+        return verdict_scores(table, listed, system, author, unknown, name, buckets, show_progress)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def verdict_scores(
     table: SparkTable,
     measures: Measures | None,
     system: str | None,
-    by: str | None,
+    author: str | None,
     unknown: Unknown,
     name: str,
     buckets: int | None,
@@ -94,6 +94,8 @@ def verdict_scores(
     (shared,) = (
         in_buckets(PartOfVerdicts(shared.reading), others, values=(), buckets=1, progress=progress).collect().facts
     )
-    scores = evaluate_parts(run, shared, measures, system=system, by=by, unknown=unknown, name=name, portable=portable)
+    scores = evaluate_parts(
+        run, shared, measures, system=system, author=author, unknown=unknown, name=name, portable=portable
+    )
     notes = (Finding("reading", str(note), 0) for note in table.notes)
     return replace(scores, findings=(*notes, *scores.findings, *findings))

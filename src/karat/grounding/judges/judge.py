@@ -79,12 +79,12 @@ def estimate_judging(
 
 @dataclass(frozen=True)
 class Judging:
-    """What a judge has done: its labels are in the verdict file `path`, `by` this author."""
+    """What a judge has done: its labels are in the verdict file `path`, by this `author`."""
 
     path: str
     tasks: tuple[str, ...]
     """recipes, the names of rubrics, or `relevance`"""
-    by: str
+    author: str
     systems: tuple[str | None, ...]
     usage: Usage
     notes: tuple[str, ...] = ()
@@ -107,9 +107,9 @@ class Judging:
             system = self.systems[0]
         records = read_verdict_records(self.path)
         labelled = labelled_name(records, system, self._answers_of(system))
-        if measures is None and (scores := self._task_scores(select(records, labelled, self.by), system)):
+        if measures is None and (scores := self._task_scores(select(records, labelled, self.author), system)):
             return scores
-        return evaluate_verdicts(records, measures, system=labelled, by=self.by, name=system or "")
+        return evaluate_verdicts(records, measures, system=labelled, author=self.author, name=system or "")
 
     def task_scores(self) -> dict[str | None, Scores]:
         """The scores of the judged answers of all systems, on the measures of the tasks.
@@ -125,7 +125,7 @@ class Judging:
             answers = self._answers_of(system)
             if not self._has_labels(records, labelled_name(records, system, answers)):
                 continue
-            if scores := self._task_scores(select(records, system, self.by, answers), system):
+            if scores := self._task_scores(select(records, system, self.author, answers), system):
                 by_system[system] = scores
         return by_system
 
@@ -135,7 +135,7 @@ class Judging:
     def _has_labels(self, records: VerdictRecords, system: str | None) -> bool:
         labels = records.labels
         about = labels.system.where(lambda name: name is None or name == system)
-        mine = about & labels.by.where(lambda author: author == self.by) & ~records.about_documents()
+        mine = about & labels.by.where(lambda name: name == self.author) & ~records.about_documents()
         return bool(mine.any()) and (system is None or system in records.systems)
 
     def _task_scores(self, selected: SelectedLabels, system: str | None) -> Scores | None:

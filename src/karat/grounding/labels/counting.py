@@ -15,14 +15,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from karat.data.judged import Bools, Ints, distinct
-from karat.errors import KaratError, Message, did_you_mean, plural, shown
+from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, shown
 from karat.errors.arguments import as_count
 from karat.grounding.labels.evaluated_items import stale_labels
 from karat.grounding.verdict_file.categorical import joint_codes
 from karat.grounding.verdict_file.columns import UNNAMED_AUTHOR, Against, LabelColumns
 from karat.grounding.verdict_file.reading import VerdictRecords
 from karat.grounding.verdict_file.records import Item, SystemItemKey, answered_calls, kind_of, read_item
-from karat.options import AUTHOR
 
 Status = Literal["counts", "replaced", "stale"]
 
@@ -51,23 +50,23 @@ def is_person(author: str) -> bool:
     return author == "human" or author.startswith("human:")
 
 
-def choose_authors(counts: Mapping[str, int], by: str | None, place: str) -> tuple[str, ...]:
+def choose_authors(counts: Mapping[str, int], author: str | None, place: str) -> tuple[str, ...]:
     """The authors whose labels count: the chosen ones, all people, or the only model; otherwise an error lists them.
 
     `counts` is the number of labels by each author, and `place` that of the labels.
     """
     names = sorted(counts)
-    people = tuple(author for author in names if is_person(author))
+    people = tuple(filter(is_person, names))
     listed = ", ".join(f"{name} ({plural(counts[name], 'label')})" for name in names)
-    if by is not None:
-        chosen = people if by == "human" else tuple(author for author in names if author == by)
+    if author is not None:
+        chosen = people if author == "human" else tuple(name for name in names if name == author)
         if not chosen and names:
-            hint = f"{did_you_mean(by, names)} Authors: {listed}.".strip()
-            raise KaratError(f"no label is by {shown(by)}", place=place, hint=hint)
+            hint = f"{did_you_mean(author, names)} Authors: {listed}.".strip()
+            raise KaratError(f"no label is by {shown(author)}", place=place, hint=hint)
         return chosen
     if len(people) == len(names) or len(names) == 1:
         return tuple(names)
-    choose: Message = ["Choose one with ", AUTHOR, f"; human stands for all people. Authors: {listed}."]
+    choose: Message = ["Choose one with ", Parameter("author"), f"; human stands for all people. Authors: {listed}."]
     raise KaratError("the labels are by several authors", place=place, hint=choose)
 
 

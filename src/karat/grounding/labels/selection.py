@@ -102,7 +102,7 @@ def choose_system(systems: Collection[str], system: str | None, place: str, name
 def select(
     records: VerdictRecords,
     system: str | None = None,
-    by: str | None = None,
+    author: str | None = None,
     responses: Sequence[Response] | None = None,
     *,
     named_by: Message = _SYSTEM,
@@ -119,7 +119,7 @@ def select(
     note = note_on_name(system, name)
     name = choose_system(records.systems, name, records.name, named_by)
     counts = records.labels.by.take(_labels_of_answers(records, name)[0]).counts()
-    selected = select_labels(records, name, choose_authors(counts, by, records.name), responses)
+    selected = select_labels(records, name, choose_authors(counts, author, records.name), responses)
     if not note:
         return selected
     notes = replace(selected.facts.notes, reading=(*selected.facts.notes.reading, *note))
@@ -226,7 +226,7 @@ def _query_positions(
     return {query: at for at, query in enumerate(names)}
 
 
-def load_verdicts(source: Any, system: str | None = None, by: str | None = None) -> Verdicts:
+def load_verdicts(source: Any, system: str | None = None, author: str | None = None) -> Verdicts:
     """The labels of one system, by one author or the majority of people; `source` as in `evaluate_verdicts`.
 
     What was odd about them is logged as a warning.
@@ -235,10 +235,10 @@ def load_verdicts(source: Any, system: str | None = None, by: str | None = None)
     >>> load_verdicts([label]).answer("correctness").tolist()
     [1.0]
     """
-    for option, value in (("system", system), ("by", by)):
+    for option, value in (("system", system), ("author", author)):
         if value is not None:
             check_text(option, value)
-    selected = select(read_verdict_records(source), system, by)
+    selected = select(read_verdict_records(source), system, author)
     if len(selected.samples) > 1:
         hint = "evaluate_verdicts() computes the mean of the samples."
         raise KaratError(f"the labels are {len(selected.samples)} samples, and Verdicts contain one", hint=hint)

@@ -192,7 +192,7 @@ class DocumentGrades:
     chosen: ChosenLabels
 
 
-def document_grades(records: VerdictRecords, by: str | None = None) -> DocumentGrades:
+def document_grades(records: VerdictRecords, author: str | None = None) -> DocumentGrades:
     """The grades of documents by the chosen authors; by default by people, or by the only model.
 
     >>> from karat.grounding.verdict_file.reading import read_verdict_records
@@ -205,7 +205,7 @@ def document_grades(records: VerdictRecords, by: str | None = None) -> DocumentG
     if not len(rows):
         hint = "`karat judge TRUTH RUN... --task relevance` grades documents; labels of answers are for results."
         raise KaratError("no label is about a document", place=records.name, hint=hint)
-    authors = choose_authors(records.labels.by.take(rows).counts(), by, records.name)
+    authors = choose_authors(records.labels.by.take(rows).counts(), author, records.name)
     chosen = chosen_labels(records, authors, label_status(records), of_documents=True)
     task = records.tasks["relevance"]
     grades: dict[str, dict[str, float]] = {}

@@ -10,7 +10,7 @@ from io import StringIO
 from itertools import islice
 from typing import Any
 
-from karat.errors import KaratError, Place, did_you_mean, enumeration, first_few, plural, shown
+from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, enumeration, first_few, plural, shown
 from karat.grounding.sheets.sheets import COLUMNS, LONGEST_CELL, record_digest, shown_digest
 from karat.grounding.verdict_file.reading import read_verdict_records
 from karat.grounding.verdict_file.records import IMPLIED, Item, SystemItemKey, read_item
@@ -58,14 +58,14 @@ class FilledSheet:
         return [*tasks, *(item.record() for item in self.items.values()), *self.verdicts]
 
 
-def read_filled_sheet(source: Any, by: str = "human") -> FilledSheet:
-    """Read a sheet: a CSV file as written by karat, or saved by a spreadsheet; `by` is who has filled it in.
+def read_filled_sheet(source: Any, author: str = "human") -> FilledSheet:
+    """Read a sheet: a CSV file as written by karat, or saved by a spreadsheet; `author` is who has filled it in.
 
     Wrong cells are errors, all in one `SheetError`: nothing is read from a sheet that has any.
     """
     file = InputFile.of(source)
     text, is_utf8 = _decode(file)
-    reader = _SheetReader(FilledSheet(file.name), _author(by), is_utf8)
+    reader = _SheetReader(FilledSheet(file.name), _author(author), is_utf8)
     reader.read(text)
     if reader.errors:
         raise SheetError(reader.errors, file.name)
@@ -79,15 +79,16 @@ def read_filled_sheet(source: Any, by: str = "human") -> FilledSheet:
     return reader.sheet
 
 
-def _author(by: str) -> str:
+def _author(author: str) -> str:
     """Who has filled in a sheet, as verdicts name people.
 
     >>> _author("ann"), _author("human"), _author("human:ann")
     ('human:ann', 'human', 'human:ann')
     """
-    name = by.strip()
+    name = author.strip()
     if not name or name == "human:":
-        raise KaratError(f"{shown(by)} is not a name", hint="Write the name of who has filled in the sheet: --by ann.")
+        hint: Message = ["Pass the name of who has filled in the sheet, such as ", Parameter("author", "ann"), "."]
+        raise KaratError([Parameter("author", author), " is not a name"], hint=hint)
     return name if name == "human" or name.startswith("human:") else f"human:{name}"
 
 
@@ -107,8 +108,8 @@ def _decode(file: InputFile) -> tuple[str, bool]:
 class _SheetReader:
     """Reads a sheet row by row, and goes on after an error."""
 
-    def __init__(self, sheet: FilledSheet, by: str, is_utf8: bool) -> None:
-        self.sheet, self.by, self.is_utf8 = sheet, by, is_utf8
+    def __init__(self, sheet: FilledSheet, author: str, is_utf8: bool) -> None:
+        self.sheet, self.author, self.is_utf8 = sheet, author, is_utf8
         self.errors: list[KaratError] = []
         self.numbers: dict[int, int] = {}
         """the number that a spreadsheet gives each row of the sheet, by its own number"""
@@ -225,7 +226,7 @@ class _SheetReader:
         fields = {
             "record": "verdict", "query": query, "system": system, "task": task.name, "item": of_item["id"],
             "against": record.get("against") if state is None else None, "label": label or None, "state": state,
-            "by": self.by, "why": why or None, "digest": of_item.get("digest"),
+            "by": self.author, "why": why or None, "digest": of_item.get("digest"),
             "against_digest": record.get("against_digest") if state is None else None,
         }  # fmt: skip
         self.sheet.verdicts.append({name: value for name, value in fields.items() if value is not None})

@@ -78,7 +78,7 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> AddedLabels:
         notes.append(f"{plural(same, 'label')} {'was' if same == 1 else 'were'} in the file already")
     if replaced := sum(before is not None and before[:2] != _value(verdict)[:2] for verdict, before in verdicts):
         by = sheet.verdicts[0]["by"]
-        notes.append(f"{plural(replaced, 'label')} by {by} replaced; use --by if these are other people's labels")
+        notes.append(f"{plural(replaced, 'label')} by {by} replaced; use --author if these are other people's labels")
     if lines or new:
         write_chunks(path, [content, *lines, *map(record_line, new)])
     return AddedLabels(len(new), tuple(notes))
