@@ -284,6 +284,7 @@ def test_the_package_declares_that_it_is_typed() -> None:
 NOT_FILES = {
     "--api-key-env", "--author", "--base-url", "--input-format", "--column", "--split", "--baseline of compare",
     "--equivalence", "--explain", "--field", "--lower-is-better", "--master", "--match", "--max", "--max-drop",
+    "--records",
     "--measure", "--non-inferior",
     "--model", "--baseline of report", "--by of import", "--min", "--order", "--per-query-path", "--query", "--sort",
     "--system", "--tag", "--task", "--title", "NAME",

@@ -214,9 +214,18 @@ def test_records_inside_an_object_are_found_or_named() -> None:
     record = {"question": "How soft?", "answer": "Soft.", "gold_answers": ["Soft."]}
     source = [{"run": {"id": 3, "items": [record]}, "tags": [{"name": "x"}]}]
     assert karat.evaluate_results(source, "EM").means == {"EM": 1}
-    assert karat.evaluate_results(source, "EM", fields={"records": "run.items"}).means == {"EM": 1}
+    assert karat.evaluate_results(source, "EM", records="run.items").means == {"EM": 1}
     with pytest.raises(KaratError, match=r"there are no records in run\.tags"):
-        karat.evaluate_results(source, "EM", fields={"records": "run.tags"})
+        karat.evaluate_results(source, "EM", records="run.tags")
+
+
+def test_a_path_of_records_is_not_a_field() -> None:
+    with pytest.raises(KaratError, match=r"use records='run\.items'"):
+        karat.evaluate_results([], fields={"records": "run.items"})
+    with pytest.raises(KaratError, match="the path of the records is empty"):
+        karat.evaluate_results([{"query": "q"}], records="")
+    with pytest.raises(KaratError, match="records must be text"):
+        karat.evaluate_results([{"query": "q"}], records=3)  # type: ignore[arg-type]
 
 
 def test_the_parts_of_documents_can_be_named() -> None:

@@ -112,7 +112,7 @@ def command(
 
     config_file = read_config(config) if config is not None else find_config()
     rules = [rule for kind in KINDS for text in values.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
-    strict = any(opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields", "verdicts"))
+    strict = any(opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields", "records", "verdicts"))
     field_option, set_in_file = "--field", dict[str, Any]()
     if config_file is not None:
         in_config = _option_values(config_file.options)

@@ -15,6 +15,7 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.columns import GivenNames, IfPresent, plain_names
 from karat.reading.columns.spellings import Role
 from karat.reading.pairs.files import DescribedFile
+from karat.reading.records.records import field_names
 from karat.reading.shapes import check_tool_or_format
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Inputs:
     """of a BEIR data set"""
     fields: Mapping[str, str] = field(default_factory=dict)
     """the names of fields in results"""
+    records: str | None = None
+    """the path of results inside an object"""
     field_option: str = "--field"
     """where the fields are given, for messages"""
     queries: Sequence[DescribedFile] = ()
@@ -66,6 +69,7 @@ class Inputs:
         inputs = replace(
             inputs,
             fields=parse_fields(values["fields"]),
+            records=values["records"],
             queries=inputs.texts("queries", values.get("queries", ())),
             corpus=inputs.texts("corpus", values["corpus"]),
             shows_texts=is_shown,
@@ -241,6 +245,7 @@ def parse_fields(texts: Sequence[str]) -> dict[str, str]:
             problem = "is given twice" if role in names else "is not of the form NAME=FIELD"
             raise KaratError(f"--field {shown(text)} {problem}", hint="Write --field retrieved=source_nodes.")
         names[role] = name
+    field_names(names)  # a role that does not exist is an error before any file is read
     return names
 
 

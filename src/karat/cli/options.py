@@ -220,7 +220,16 @@ def field_option(of_files: str) -> Callable[[Function], Function]:
     return option("--field", "fields", group=READING, multiple=True, metavar="NAME=FIELD", help=help)
 
 
-fields = field_option("results files, such as retrieved=source_nodes")
+fields = in_order(
+    field_option("results files, such as retrieved=source_nodes"),
+    option(
+        "--records",
+        group=READING,
+        metavar="PATH",
+        help="Where the records of results are inside an object, such as run.items, if that is not found out.",
+    ),
+)
+"""`--field` and `--records`"""
 
 
 def _input_options(of_files: str, the_format: str, of_sides: str) -> Callable[[Function], Function]:

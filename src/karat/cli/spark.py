@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LOCALLY = "Evaluate the run without --engine spark, or leave {} out."
 # What these options show is not in the scores, and documents stay on the executors.
-_OF_DOCUMENTS = ("explain", "bounds", "report", "fields", "by")
+_OF_DOCUMENTS = ("explain", "bounds", "report", "fields", "records", "by")
 _OF_SPARK = ("master", "order", "per_query_path")
 # What these options show is computed from the scores of every query.
 _OF_QUERIES = ("per_query", "by", "plot")

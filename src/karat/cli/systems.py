@@ -70,6 +70,7 @@ class SystemFiles:
                 inputs.formats.get(side),
                 inputs.fields,
                 plain_names(inputs.columns.get(side)).get("doc"),
+                inputs.records,
             )
             for path, side in zip(paths, sides, strict=True)
         ]
@@ -210,6 +211,8 @@ class SystemFiles:
         else:
             what = f"{self.inputs.field_option} applies to results, one JSON object per line"
             require(not self.inputs.fields, what, "Leave it out.", place=self.first.name)
+            what = "--records applies to results, which contain their ground truth"
+            require(self.inputs.records is None, what, "Leave it out.", place=self.first.name)
             if new:
                 scores |= with_findings(self._evaluated_runs(new, names), findings)
             else:
@@ -231,6 +234,7 @@ class SystemFiles:
                 measures or None,
                 fields=fields,
                 results_format=inputs.formats.get("truth"),
+                records=inputs.records,
                 name=name,
                 **labels,
                 **self.options,
@@ -268,7 +272,8 @@ class SystemFiles:
             f"--{name.replace('_', '-')}": options[name] != option.default
             for name, option in EVALUATION_OPTIONS.items()
         } | {
-            inputs.field_option: inputs.fields, "--input-format": inputs.formats, "--column": inputs.columns,
+            inputs.field_option: inputs.fields, "--records": inputs.records is not None,
+            "--input-format": inputs.formats, "--column": inputs.columns,
             "--split": inputs.split is not None, "--corpus": inputs.corpus_to_match(options["match"]),
             "--verdicts": inputs.verdicts,
         }  # fmt: skip

@@ -134,6 +134,7 @@ def template(
     queries: tuple[str, ...],
     corpus: tuple[str, ...],
     fields: tuple[str, ...],
+    records: str | None,
 ) -> None:
     """Write a sheet with a row for each label that people are to give."""
     from karat.cli.inputs import Inputs, parse_fields
@@ -146,7 +147,7 @@ def template(
     if os.path.exists(file) and os.path.getsize(file):
         hint = "Write to another file, or remove this one first."
         raise KaratError("the file exists, and may contain labels", place=file, hint=hint)
-    records = read_verdict_records(items) if items else None
+    labels = read_verdict_records(items) if items else None
     read = read_responses(
         results,
         system=system or run_names([results])[0],
@@ -154,13 +155,14 @@ def template(
         corpus=Inputs().texts("corpus", corpus) or None,
         fields=parse_fields(fields),
         needed=needed_fields(task),
+        records=records,
     )
-    known = [*records.items.values()] if records else []
-    sheet = sheet_of(task, read.responses, known, records.tasks if records else None)
+    known = [*labels.items.values()] if labels else []
+    sheet = sheet_of(task, read.responses, known, labels.tasks if labels else None)
     write_sheet(sheet, file)
     rows = plural(sheet.labels, "label")
     print_text(printable(f"{file} asks for {rows} about {plural(sheet.queries, 'query')}.") + "\n")
-    for note in (*(records.notes if records else ()), *read.notes, *sheet.notes):
+    for note in (*(labels.notes if labels else ()), *read.notes, *sheet.notes):
         print_text(f"note: {printable(note)}.\n")
 
 

@@ -48,6 +48,7 @@ def evaluate_results(
     *,
     fields: Mapping[str, str] | None = None,
     results_format: str | None = None,
+    records: str | None = None,
     name: str = "",
     verdicts: Any = None,
     author: str | None = None,
@@ -58,8 +59,8 @@ def evaluate_results(
 
     A record has a `query` and, to evaluate documents, its `truth` (texts, ids or documents) and the `retrieved`
     documents, best first; to evaluate answers, its `gold_answers` and the predicted `answer`. Other usual names are
-    read too, with a note; `fields` gives any others: `{"retrieved": "response.source_nodes"}`. The options are those of
-    `evaluate`.
+    read too, with a note; `fields` gives any others: `{"retrieved": "response.source_nodes"}`. `records` is the path of
+    the records, if they are inside an object: `"run.items"`. The options are those of `evaluate`.
 
     `verdicts` are labels about the answers of the system `name`: a verdict file or several, a list of records, or a
     data frame. Measures such as `Faithfulness` are computed from them; the results then need only a `query`, what was
@@ -77,20 +78,20 @@ def evaluate_results(
     check_text("name", name)
     matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
     verdicts, rubrics = _with_rubrics(verdicts)
+    if verdicts is None:
+        _reject_choice_of_labels(author, unknown)
     needed, ambiguous = _needed_subjects(listed or (), rubrics, has_verdicts=verdicts is not None)
     required = [part for part in PARTS if part in needed]
     optional = PARTS if listed is None or ambiguous else ()
     labelled: LabelledResults | None = None
-    if verdicts is None:
-        hint: Message = ["Add ", Parameter("verdicts"), ", or leave them out."]
-        what: Message = [Parameter("author"), " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
-        require(author is None and unknown == "bounds", what, hint)
     if verdicts is None and "verdicts" not in needed:
-        read = read_results(results, fields, required, optional, results_format)
+        read = read_results(results, fields, required, optional, results_format, records)
     else:
         from karat.evaluation.verdicts import LabelledResults
 
-        labelled = LabelledResults.read(results, verdicts, fields, required, optional, results_format, name, author)
+        labelled = LabelledResults.read(
+            results, verdicts, fields, required, optional, results_format, records, name, author
+        )
         read = labelled.results
     names = _default_measures(read, labelled) if listed is None else listed
     subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts
@@ -112,6 +113,13 @@ def _with_rubrics(verdicts: Any) -> tuple[VerdictRecords | None, Rubrics]:
 
     records = records_of_verdicts(verdicts)
     return records, rubric_measures(records.rubrics)
+
+
+def _reject_choice_of_labels(author: str | None, unknown: Unknown) -> None:
+    """Reject what chooses labels, if there are none."""
+    hint: Message = ["Add ", Parameter("verdicts"), ", or leave them out."]
+    what: Message = [Parameter("author"), " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
+    require(author is None and unknown == "bounds", what, hint)
 
 
 def _needed_subjects(

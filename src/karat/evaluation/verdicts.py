@@ -106,6 +106,7 @@ class LabelledResults:
         required: Collection[Part],
         optional: Collection[Part],
         results_format: str | None,
+        records: str | None,
         name: str,
         author: str | None,
     ) -> LabelledResults:
@@ -116,13 +117,19 @@ class LabelledResults:
         if author is not None:
             check_text("author", author)
         read, responses = read_labelled_results(
-            results, system=name or None, fields=fields, required=required, optional=optional, format=results_format
+            results,
+            system=name or None,
+            fields=fields,
+            required=required,
+            optional=optional,
+            format=results_format,
+            records=records,
         )
-        records = VerdictRecords() if verdicts is None else records_of_verdicts(verdicts)
+        labels = VerdictRecords() if verdicts is None else records_of_verdicts(verdicts)
         # A submission to TREC RAG names its run, which may have another name here.
         runs = responses.systems
-        system = name if name in records.systems or not runs else runs[0]
-        selected = select(records, system, author, responses.responses, named_by=_NAMED_BY)
+        system = name if name in labels.systems or not runs else runs[0]
+        selected = select(labels, system, author, responses.responses, named_by=_NAMED_BY)
         notes = read.notes if read.parts else responses.notes
         return cls(replace(read, notes=notes), selected, responses.no_answers)
 

@@ -42,7 +42,7 @@ _SWITCHES = (
     *(name for name, option in _EVALUATION.items() if option.default is False),
 )
 _NUMBERS = ("level", "rel")
-_TEXTS = ("match", "baseline", "split", "report", "author")
+_TEXTS = ("match", "baseline", "split", "report", "author", "records")
 _FILES = ("queries", "corpus", "verdicts")
 _INPUT_VALUES = {"input-format": "a format", "column": "a table of column names"}
 _KEYS = (
@@ -67,6 +67,7 @@ class Options(RankingOptions, GateOptions, total=False):
 
     match: str
     field: dict[str, str]
+    records: str
     input_format: str | dict[str, str]
     column: dict[str, str]
     split: str

@@ -30,11 +30,12 @@ def read_responses(
     fields: Mapping[str, str] | None = None,
     needed: Collection[str] = ("answer",),
     format: str | None = None,  # noqa: A002
+    records: str | None = None,
 ) -> Responses:
     """Read generated answers from results or from a submission to TREC RAG: a file, a list of records, a data frame.
 
     `queries` and `corpus` are the texts of questions, and of passages that are known by id only. Results must have the
-    `needed` fields.
+    `needed` fields. `records` is the path of results inside an object.
 
     >>> results = [{"query": "q1", "retrieved": ["Gold is soft."], "answer": "It is soft [1]."}]
     >>> [response] = read_responses(results).responses
@@ -47,7 +48,7 @@ def read_responses(
             return read_trec_rag(source.records, system)
         return _responses_of_results(source, system, fields, needed, has_corpus=corpus is not None)
 
-    return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS), queries, corpus)
+    return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS, records), queries, corpus)
 
 
 def read_labelled_results(
@@ -58,6 +59,7 @@ def read_labelled_results(
     required: Collection[Part] = (),
     optional: Collection[Part] = (),
     format: str | None = None,  # noqa: A002
+    records: str | None = None,
 ) -> tuple[Results, Responses]:
     """Read results whose answers are labelled: their documents and answers, as `read_results`, and their responses."""
 
@@ -73,7 +75,7 @@ def read_labelled_results(
         results = results_of(copied, fields, required, optional, labelled=True)
         return results, _responses_of_results(replace(source, records=kept), system, fields, (), has_corpus=False)
 
-    return read_records(source, fields, format, read, HINT_ON_ANSWERS)
+    return read_records(source, fields, format, read, HINT_ON_ANSWERS, records)
 
 
 def _check_one_run(responses: Responses, name: str) -> None:

@@ -23,7 +23,6 @@ from karat.reading.columns.spellings import SPELLINGS, find_column, is_spelling
 from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.data_sets import is_data_set, named_data_set
 from karat.reading.pairs.elasticsearch import elasticsearch_content, reject_elasticsearch
-from karat.reading.records.records import RECORDS
 from karat.reading.records.result_fields import are_results, names_by_field, path_of_records
 from karat.reading.shapes import recognize_records, tools
 from karat.reading.texts.text_files import Content as TextContent
@@ -151,9 +150,15 @@ _RULES: tuple[tuple[str, Callable[[_Facts], object]], ...] = (
 
 
 def content_of(
-    file: InputFile, form: str | None = None, fields: Mapping[str, str] | None = None, doc: str | None = None
+    file: InputFile,
+    form: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    doc: str | None = None,
+    records: str | None = None,
 ) -> Content:
     """What a file of a command line contains, given its format, the names of fields of results and that of documents.
+
+    `records` is the path of results inside an object.
 
     A JSON object of queries with numbers may be either documents or scores.
     """
@@ -161,7 +166,7 @@ def content_of(
         return "documents"
     if os.path.isfile(os.path.join(file.path, DESCRIPTION)):
         return "scores"
-    if RECORDS in (fields or {}) or (form is not None and form in tools()):
+    if records is not None or (form is not None and form in tools()):
         return "results"
     start = sample(file, form)
     if start.format == "trec":

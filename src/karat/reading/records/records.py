@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from karat.errors import KaratError, Parameter, Place, did_you_mean, require, shown
+from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, require, shown
 from karat.reading.bytes.input_file import InputFile, Progress
 from karat.reading.bytes.json_decoding import InvalidJsonError, decode_json, decode_lines
 from karat.reading.records.paths import Record, attribute, field_names_of
@@ -23,8 +23,6 @@ INNER_FIELDS = tuple(
 )
 """the fields of a document in a list of documents"""
 _DEEPEST_ARRAYS = 5  # objects around an array of NumPy
-RECORDS = "records"
-"""stands for the path of the records inside an object"""
 
 
 class Rereadable(Generic[Entry]):
@@ -54,14 +52,16 @@ def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
     if fields is not None and not isinstance(fields, Mapping):
         raise KaratError([Parameter("fields", fields), " is not a mapping"], hint='For example {"query": "id"}.')
     for field, name in (fields or {}).items():
-        if not isinstance(field, str) or field not in (*FIELDS, *INNER_FIELDS, RECORDS):
+        if not isinstance(field, str) or field not in (*FIELDS, *INNER_FIELDS):
             is_inner = isinstance(field, str) and "." in field
-            names = INNER_FIELDS if is_inner else (*FIELDS, RECORDS)
-            hint = f"{did_you_mean(field, names)} The fields are {', '.join(names)}.".strip()
+            names = INNER_FIELDS if is_inner else FIELDS
+            hint: Message = f"{did_you_mean(field, names)} The fields are {', '.join(names)}.".strip()
+            if field == "records":
+                hint = ["For the path of the records inside an object, use ", Parameter("records", name), "."]
             raise KaratError(f"{shown(field)} is not a field of results", hint=hint)
         if not isinstance(name, str) or not name:
-            hint = f"Pass the name of the field for {field} as a string."
-            raise KaratError(f"{shown(name)} is not the name of a field", hint=hint)
+            wanted = f"Pass the name of the field for {field} as a string."
+            raise KaratError(f"{shown(name)} is not the name of a field", hint=wanted)
     return {field: field for field in FIELDS} | dict(fields or {})
 
 

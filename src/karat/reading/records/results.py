@@ -60,19 +60,21 @@ def read_results(
     required: Collection[Part] = (),
     optional: Collection[Part] = tuple(PARTS),
     format: str | None = None,  # noqa: A002
+    records: str | None = None,
 ) -> Results:
     """Read results from a file, as a path or open, or from a list of records.
 
     `fields` maps karat's field names to yours: `{"retrieved": "response.source_nodes"}`; a dot reads a field of an
     inner object. A query without ground truth is only in the run, and a query without retrieved
     documents only in the ground truth. The parts in `required` must be present; those in `optional` are read if they
-    are. At least one part must be present. `format` is that of a file, if it is not to be detected.
+    are. At least one part must be present. `format` is that of a file, if it is not to be detected, and `records` the
+    path of the records inside an object.
 
     >>> results = read_results([{"query": "q1", "truth": ["a", "b"], "docs": ["b", "c"]}], {"retrieved": "docs"})
     >>> results.truth, results.run
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
-    return read_records(source, fields, format, lambda records: results_of(records, fields, required, optional))
+    return read_records(source, fields, format, lambda read: results_of(read, fields, required, optional), path=records)
 
 
 @without_collection()

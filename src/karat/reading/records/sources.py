@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from karat.errors import KaratError, Place, require, shown
+from karat.errors.arguments import check_text
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.names import FORMATS
 from karat.reading.bytes.part_files import check_files
@@ -15,7 +16,7 @@ from karat.reading.pairs.objects import records_of
 from karat.reading.records.list_texts import list_fields, lists_note, with_lists
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.record_files import records_reader
-from karat.reading.records.records import INNER_FIELDS, RECORDS, Rereadable, field_names, records_from_list
+from karat.reading.records.records import INNER_FIELDS, Rereadable, field_names, records_from_list
 from karat.reading.records.result_fields import list_names, names_by_field, path_of_records
 from karat.reading.shapes import Shape, check_tool_or_format, inner_records, recognize, with_parts
 
@@ -40,18 +41,21 @@ def read_records(
     format: str | None,  # noqa: A002
     read: Callable[[RecordSource], Read],
     hint: str = HINT,
+    path: str | None = None,
 ) -> Read:
     """What a function reads from the records of a source.
 
     The function may iterate over the records several times: they are then read anew. `hint` says what records look
-    like, for errors.
+    like, for errors. `path` is where the records are inside an object, if it is not to be found out.
     """
+    if path is not None:
+        require(check_text("records", path), "the path of the records is empty", "Write it as run.items.")
     field_names(fields)  # an invalid one is an error before anything is read
     tool, form = (None, format) if format is None or format in FORMATS else (check_tool_or_format(format), None)
     if is_file(source):
         file = InputFile.of(source)
         try:
-            return read(_record_source(file.name, Rereadable(records_reader(file, form, hint)), fields, tool))
+            return read(_record_source(file.name, Rereadable(records_reader(file, form, hint)), fields, tool, path))
         except KaratError:
             check_files(file)
             raise
@@ -60,27 +64,31 @@ def read_records(
         hint = "Pass a path, an open file, records in a list or from an iterator, or a data frame."
         raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
     kept = listed if isinstance(listed, Sequence) else list(listed)
-    paths = (fields or {}).values()
+    paths = [*(fields or {}).values(), *([] if path is None else [path])]
     records = Rereadable(lambda: records_from_list(kept, "the results", paths))
-    return read(_record_source("the results", records, fields, tool))
+    return read(_record_source("the results", records, fields, tool, path))
 
 
 def _record_source(
-    name: str, records: Rereadable[tuple[Place, Record]], fields: Mapping[str, str] | None, tool: str | None
+    name: str,
+    records: Rereadable[tuple[Place, Record]],
+    fields: Mapping[str, str] | None,
+    tool: str | None,
+    given_path: str | None,
 ) -> RecordSource:
     """Records with karat's names, if a tool wrote them whose names are known, and with lists, if they are texts.
 
-    If `tool` is given, it is an error if it did not write them.
+    If `tool` is given, it is an error if it did not write them. `given_path` is where they are inside an object.
     """
     fields = fields or {}
     source = RecordSource(name, records)
     try:
-        shape = None if RECORDS in fields else recognize(records, tool)
-        path = fields.get(RECORDS) or (None if shape else _path_of_records(records))
+        shape = None if given_path else recognize(records, tool)
+        path = given_path or (None if shape else _path_of_records(records))
         if path:
             outer, records = records, Rereadable(lambda: inner_records(outer, path))
             require(next(iter(records), None), f"there are no records in {path}", place=name)
-            note = () if RECORDS in fields else (f"{name}: the records are in {path}",)
+            note = () if given_path else (f"{name}: the records are in {path}",)
             source, shape = RecordSource(name, records, note), recognize(records, tool)
         if tool is not None and shape is None:
             hint = f"Logs of {tool} have other fields; without a format, the tool is recognized by them."
@@ -88,7 +96,7 @@ def _record_source(
         present = {name for _, record in islice(records, 1) for name in record}
         names = list_fields(records, list_names(present, {**(shape.fields if shape else {}), **fields}))
     except KaratError:  # whoever reads them finds it again, and what is wrong before it
-        if RECORDS in fields or tool is not None:
+        if given_path or tool is not None:
             raise
         return source
     if names:
