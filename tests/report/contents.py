@@ -67,7 +67,7 @@ def small(queries: int = 12) -> dict[str, Any]:
                   "unjudged": [0.4, 0.32, 0.38], "unjudged_at": 10, "missing": [1, 0, 0]},
         "findings": ["overlap: 1 query is missing and scores 0.", "38% of the top 10 is unjudged."],
         "queries": {
-            "id": ids, "text": texts, "values": values,
+            "id": ids, "are_texts": False, "text": texts, "values": values,
             "first": [[rng.choice([1, 2, 3, 12, None]) for _ in ids] for _ in systems],
             "unjudged": [[rng.choice([0, 0, 2]) for _ in ids] for _ in systems],
             "missing": [[at == queries - 1 and system == 0 for at in range(queries)] for system in range(3)],

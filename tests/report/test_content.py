@@ -158,12 +158,17 @@ def test_the_difference_of_two_systems_is_from_the_first_which_is_no_baseline() 
     assert '<span class="tag">baseline</span>' not in page
 
 
-def test_a_hundred_systems_are_compared_with_the_first_one() -> None:
-    systems = scores_of(**{f"s{at}": [at / 100, 0.5, at / 200] for at in range(100)})
+def test_of_many_systems_all_pairs_are_compared_as_by_compare() -> None:
+    systems = scores_of(**{f"s{at}": [at / 12 + place / 300 for place in range(20)] for at in range(12)})
     content = content_of(systems)
-    assert (len(content["table"]["rows"]), content["baseline"]) == (100, 0)
-    assert content["answer"][0].startswith("s99 has the best mean RR")
-    assert content["answer"][0].endswith("Other differences were not tested.")
+    assert content["baseline"] is None
+    assert content["table"] == content_of(compare(systems))["table"]
+    assert content["answer"] == content_of(compare(systems))["answer"]
+    assert content["answer"][0].startswith("s11 has the best mean RR")
+    page = render_page(content)
+    assert page.count("all pairs of systems are compared (Holm-corrected).") == 1
+    assert "</span> and 3 others</div>" in page  # of eleven, eight letters
+    assert f'title="significantly better than {", ".join(f"s{at}" for at in range(11))}"' in page
 
 
 def test_lists_have_the_first_documents_the_hits_and_the_ranks_of_relevant_ones_below() -> None:

@@ -23,7 +23,7 @@ from karat.errors import KaratError
 @opt.measures
 @opt.system_options()
 @opt.lower_is_better
-@baseline("all pairs of up to ten runs are compared")
+@baseline("all pairs of runs are compared")
 @opt.by
 @comparison_options
 @opt.file_option(

@@ -37,10 +37,8 @@ class Budget:
         self._left: float = self._bytes
         self.cut: list[str] = []
 
-    def questions(self, texts: list[str | None] | None) -> list[str | None] | None:
+    def questions(self, texts: list[str | None]) -> list[str | None]:
         """The texts of queries."""
-        if texts is None:
-            return None
         kept = list(texts)
         left = available = min(self._bytes * _QUESTIONS, self._left)
         for place in self._subject.by_change.tolist():
@@ -130,14 +128,17 @@ class Budget:
             many = plural(len(shortened), "document")
             self.cut.append(f"The texts of {many} are cut after {_LONGEST:,} characters.")
 
-    def ids(self, ids: Sequence[str | None], noun: str) -> list[str | None]:
-        """The ids of queries or documents: very long ones are shortened, and all long ones if they are too much."""
+    def ids(self, ids: Sequence[str | None], noun: str | None) -> list[str | None]:
+        """The ids of queries or documents: very long ones are shortened, and all long ones if they are too much.
+
+        Without a noun, the page does not show them.
+        """
         longest = LONG_NAME if sum(_size(name or "") for name in ids) > _IDS else _LONGEST_ID
         long = [place for place, name in enumerate(ids) if name is not None and len(name) > longest]
         kept = list(ids)
         for place in long:
             kept[place] = f"{shortened_name(ids[place] or '')} ({place + 1})"
-        if long:
+        if long and noun is not None:
             self.cut.append(f"The ids of {plural(len(long), noun)} are shortened, and numbered to tell them apart.")
         return kept
 

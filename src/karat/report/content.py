@@ -53,7 +53,7 @@ def report_content(
     budget = Budget(subject)
     verdicts = verdicts_part(subject, documents, budget)
     corpus_notes = _add_texts(subject, documents, corpus)
-    questions = budget.questions(_query_texts(subject, query_texts))
+    names = _names(subject, _query_texts(subject, query_texts), budget)
     answers = budget.answers(answers_part(subject))
     budget.documents(documents, lists, passages_in_order(subject, verdicts))
     moved, cut_moves = moves(subject, lists)
@@ -68,8 +68,7 @@ def report_content(
         "table": table(subject, shares),
         "findings": _findings(subject, [*(query_texts.notes if query_texts else ()), *corpus_notes]),
         "queries": {
-            "id": budget.ids(subject.queries, "query"),
-            "text": questions,
+            **names,
             "values": _values(subject, budget.measures_with_values()),
             "first": _first_relevant(subject),
             "unjudged": None if unjudged is None else [counts for _, counts in unjudged],
@@ -135,10 +134,24 @@ def _measure(subject: ReportSubject, name: str) -> dict[str, Any]:
     }
 
 
-def _query_texts(subject: ReportSubject, texts: FoundTexts | None) -> list[str | None] | None:
-    """The text of each query, None if it is not known; what is given comes before what results contain."""
+def _query_texts(subject: ReportSubject, texts: FoundTexts | None) -> dict[str, str]:
+    """The texts of queries, if they are known beside their names; what is given comes before what results contain."""
     known = questions_of(subject.systems.values()) | {query: text.text for query, text in (texts or {}).items()}
-    return [known.get(query) for query in subject.queries] if known else None
+    return {query: text for query, text in known.items() if text != query}
+
+
+def _names(subject: ReportSubject, texts: Mapping[str, str], budget: Budget) -> dict[str, Any]:
+    """How each query is named: by its id and its text, None if that is not known.
+
+    Where questions serve as ids (`are_texts`), a query has a text only if it is shortened as an id.
+    """
+    are_texts = subject.are_texts and not texts
+    ids = budget.ids(subject.queries, None if are_texts else "query")
+    found = [texts.get(query) for query in subject.queries]
+    if are_texts:
+        found = [query if query != name else None for query, name in zip(subject.queries, ids, strict=True)]
+    has_texts = any(text is not None for text in found)
+    return {"id": ids, "are_texts": are_texts, "text": budget.questions(found) if has_texts else None}
 
 
 def _values(subject: ReportSubject, measures: int) -> list[list[list[Number]]]:

@@ -34,6 +34,8 @@ _SCRIPTS = (
     "elements.js", "content.js", "state.js", "selection.js", "table.js", "chart-data.js", "charts.js", "queries.js",
     "lists.js", "answers.js", "verdicts.js", "query.js", "export.js", "keys.js", "main.js",
 )  # fmt: skip
+# Systems that a cell names by their letters, and by their names where the pointer is.
+_MOST_LETTERS, _MOST_NAMES = 8, 30
 _COMPRESS_ABOVE = 300_000  # bytes of JSON
 _LEVEL = 6  # the highest level takes more than twice as long, and saves less than 2%
 
@@ -184,8 +186,23 @@ def _cell(
         "p": None if cell.get("p") is None else p_text(cell["p"], content["table"]["alpha"], named=True),
         "significant": cell.get("significant"),
         "against": None if against is None else content["systems"][against],
-        "better_than": [(letter(at), content["systems"][at]) for at in sorted(cell.get("better_than") or ())],
+        **_better_than(sorted(cell.get("better_than") or ()), content["systems"]),
     }
+
+
+def _better_than(beaten: Sequence[int], systems: Sequence[str]) -> dict[str, Any]:
+    """The systems that one is significantly better than: the letters and the names of the first of them."""
+    letters = [letter(at) for at in beaten[:_MOST_LETTERS]]
+    names = [systems[at] for at in beaten[:_MOST_NAMES]]
+    return {
+        "better_than": letters,
+        "better_others": _others(len(beaten) - len(letters)),
+        "better_names": ", ".join(names) + _others(len(beaten) - len(names)),
+    }
+
+
+def _others(count: int) -> str:
+    return f" and {plural(count, 'other')}" if count > 0 else ""
 
 
 def _scale(cells: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:

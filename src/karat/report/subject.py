@@ -21,8 +21,6 @@ from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.columns import all_measures
 
-# With more systems, each is compared with the first one only: a test of each pair would take minutes.
-_MOST_IN_PAIRS = 10
 # Values of each query. With more of them, only the first measures are compared: all of them would take minutes.
 _MOST_VALUES = 1_000_000
 _DEFAULT_CUTOFF = 10
@@ -76,6 +74,11 @@ class ReportSubject:
     def queries(self) -> tuple[str, ...]:
         """The queries of any system."""
         return tuple(dict.fromkeys(query for scores in self.systems.values() for query in scores.queries))
+
+    @cached_property
+    def are_texts(self) -> bool:
+        """Whether queries are named by their questions, as in a log without ids: most of their names are texts."""
+        return 2 * sum(map(is_text, self.queries)) > len(self.queries)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -162,12 +165,10 @@ def subject_of_systems(
 def subject_with_comparison(
     systems: Mapping[str, Scores], baseline: str | None, method: Method, sort: str | None = None
 ) -> ReportSubject:
-    """Several systems with their comparison: of many systems, with the first one unless another baseline is given.
+    """Several systems with their comparison, as `compare` makes it: all pairs, or each system with a baseline.
 
     If they have very many values, only the first measures are compared.
     """
-    if baseline is None and len(systems) > _MOST_IN_PAIRS:
-        baseline = next(iter(systems))
     aligned, notes = align_systems(systems, None, method.common_queries, method.force)
     measures = next(iter(aligned.values())).measures[: _most_measures(aligned)]
     comparison = compare_with(method, aligned, baseline, measures, sort=sort)
@@ -207,6 +208,15 @@ def with_short_names(subject: ReportSubject) -> tuple[ReportSubject, list[str]]:
     obstacle = _with_names(subject.obstacle, long)
     renamed = replace(subject, systems=_renamed(subject.systems, long), comparison=comparison, obstacle=obstacle)
     return renamed, [f"The names of {plural(len(long), 'system')} are shortened, and numbered to tell them apart."]
+
+
+def is_text(name: str) -> bool:
+    """Whether a name is a text, and not an id: it has white space, or letters beyond ASCII.
+
+    >>> is_text("q17"), is_text("Who was Midas?"), is_text("黄金的熔点是多少")
+    (False, True, True)
+    """
+    return not name.isascii() or len(name.split()) > 1
 
 
 def shortened_name(name: str) -> str:

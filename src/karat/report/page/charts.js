@@ -222,12 +222,13 @@ function showTooltip(handler, event, item, value) {
   tooltip.hidden = value === null || value === undefined || value === "";
   if (tooltip.hidden) return;
   const names = { A: content.systems[state.a], B: content.systems[state.b] };
-  const pairs = typeof value === "object" ? Object.entries(value) : [["", value]];
+  const query = item?.datum?.index ?? content.queries.id.indexOf(item?.datum?.query);
+  const question = query >= 0 ? questionOf(query) : null;
+  const isShown = ([name]) => name !== "query" || query < 0 || idOf(query) !== null;
+  const pairs = (typeof value === "object" ? Object.entries(value) : [["", value]]).filter(isShown);
   const lines = pairs.map(([name, text]) =>
     element("div", {}, element("dt", {}, printable(names[name] ?? name)), element("dd", {}, printable(text ?? "–"))),
   );
-  const query = item?.datum?.index ?? content.queries.id.indexOf(item?.datum?.query);
-  const question = query >= 0 ? questionOf(query) : null;
   tooltip.replaceChildren(...(question ? [element("p", {}, printable(question))] : []), element("dl", {}, ...lines));
   const box = tooltip.getBoundingClientRect();
   tooltip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 8))}px`;

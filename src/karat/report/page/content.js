@@ -41,8 +41,21 @@ function gainOf(query, chosen) {
 const isCount = (measure) => content.measures[measure].count;
 
 const systemName = (system) => printable(content.systems[system]);
-const queryName = (query) => printable(content.queries.id[query]);
-const questionOf = (query) => content.queries.text?.[query] ?? null;
+
+// A query is named by an id, or by its question, which is a text. `questionOf` is null if only the id is known, and
+// `idOf` if the question is all there is: one that is shortened as an id is whole as a text.
+const questionOf = (query) => content.queries.text?.[query] ?? (content.queries.are_texts ? content.queries.id[query] : null);
+const idOf = (query) => (content.queries.are_texts ? null : content.queries.id[query]);
+
+// The id of a query and its question, as far as they are known.
+function queryTitle(query) {
+  const [id, question] = [idOf(query), questionOf(query)];
+  return [
+    id !== null && element("bdi.id", {}, printable(id)),
+    question !== null && element("span.question", { dir: "auto" }, printable(question)),
+  ];
+}
+
 const failedAt = () => content.queries.failed_at ?? content.table.unjudged_at ?? 10;
 
 // Whether the ranks of the relevant documents of a system are known.

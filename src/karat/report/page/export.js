@@ -1,9 +1,10 @@
 // The selected queries as CSV: the values of all systems and measures.
 
 function exportSelected() {
-  const { id, text, first, unjudged } = content.queries;
-  const header = ["query", ...(text ? ["question"] : [])];
-  const columns = [(query) => id[query], ...(text ? [(query) => text[query]] : [])];
+  const { first, unjudged } = content.queries;
+  const hasBoth = content.queries.text && !content.queries.are_texts;
+  const header = ["query", ...(hasBoth ? ["question"] : [])];
+  const columns = [(query) => idOf(query) ?? questionOf(query), ...(hasBoth ? [questionOf] : [])];
   const add = (name, value) => (header.push(name), columns.push(value));
   content.systems.forEach((system, at) => {
     content.measures.forEach((measure, m) => add(`${system} ${measure.name}`, (query) => valueOf(at, m, query)));

@@ -15,7 +15,7 @@ function makeQueries() {
 }
 
 function searchAndFilters() {
-  const search = element("input", { type: "search", id: "search", placeholder: "id or words of the question", autocomplete: "off", spellcheck: "false" });
+  const search = element("input", { type: "search", id: "search", placeholder: content.queries.are_texts ? "words of the question" : "id or words of the question", autocomplete: "off", spellcheck: "false" });
   search.addEventListener("input", () => choose({ search: search.value }, { replace: true }));
   const filter = element("select", { id: "filter" });
   filter.addEventListener("change", () => choose({ filter: filter.value }));
@@ -111,10 +111,10 @@ function columnHeading(name, column) {
 function queryRow(query, columns, largest) {
   const cells = columns.map(([name, column]) => {
     if (name === "query") return queryCell(query);
-    if (name === "a" || name === "b") return element(`td.number.${name}`, {}, valueText(valueOf(state[name], state.measure, query), isCount(state.measure)), boundsNote(state[name], state.measure, query));
+    if (name === "a" || name === "b") return element(`td.number.${name}`, { "data-label": state.b !== null && name.toUpperCase() }, valueText(valueOf(state[name], state.measure, query), isCount(state.measure)), boundsNote(state[name], state.measure, query));
     if (name === "change") return changeCell(query, largest);
-    if (name === "first") return element("td.number.first", {}, firstText(query));
-    return element(`td.number.${name}`, {}, String(column.value(query) ?? "–"));
+    const text = name === "first" ? firstText(query) : String(column.value(query) ?? "–");
+    return element(`td.number.${name}`, { "data-label": column.label().toLowerCase() }, text);
   });
   const row = element("tr", {}, cells);
   row.addEventListener("click", (event) => event.target.closest("a") || choose({ query }));
@@ -122,14 +122,14 @@ function queryRow(query, columns, largest) {
 }
 
 function queryCell(query) {
-  const question = questionOf(query);
-  const link = element("a", { href: `#${fragment({ query })}`, "data-query": query }, element("bdi", {}, queryName(query)));
+  const [name, question] = queryTitle(query);
+  const link = element("a", { href: `#${fragment({ query })}`, "data-query": query }, name || question);
   link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     choose({ query });
   });
-  return element("th.query", { scope: "row" }, link, question !== null && element("span.question", { dir: "auto" }, printable(question)));
+  return element("th.query", { scope: "row" }, link, name && question);
 }
 
 function changeCell(query, largest) {

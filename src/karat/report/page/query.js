@@ -62,12 +62,7 @@ function queryView(query) {
     element("span.quiet", { role: "status" }, position),
     button("close", "Close (Escape)", false, closeQuery, "✕"),
   );
-  const question = questionOf(query);
-  const heading = element(
-    "h2", { id: "query-heading", tabindex: "-1" },
-    element("bdi.id", {}, queryName(query)),
-    question !== null && element("span.question", { dir: "auto" }, printable(question)),
-  );
+  const heading = element("h2", { id: "query-heading", tabindex: "-1" }, ...queryTitle(query));
   const sections = [valuesSection(query), verdictsSection(query), answersSection(query), listsSection(query), chunksSection(query), contributionsSection(query)];
   return [bar, heading, slicesOf(query), ...sections].filter(Boolean);
 }
