@@ -20,7 +20,7 @@ from karat.matching.matcher import Matcher
 from karat.matching.matchers import FunctionMatcher
 from karat.measures import RR, meanings
 from karat.ranking import RankingRules
-from karat.reading.pairs.containers import InMemoryRun, RankedLists, Run, ScoredMappings, ScoredRows, Truth
+from karat.reading.pairs.containers import InMemoryRun, RankedLists, Run, Truth
 from karat.registry import Measure
 from karat.scores import Scores
 
@@ -63,7 +63,7 @@ class Evidence:
                 if isinstance(batch, RankedLists):
                     retrieved.setdefault(query, []).extend(batch.documents[at])
                 elif folds:
-                    retrieved.setdefault(query, []).extend(dict.fromkeys(_documents(batch, at)))
+                    retrieved.setdefault(query, []).extend(dict.fromkeys(batch.of_query(at)))
         repeated = ((query, self._repeated_unjudged(query, documents)) for query, documents in retrieved.items())
         return next(((query, document) for query, document in repeated if document is not None), None)
 
@@ -94,14 +94,6 @@ class Evidence:
             return documents
         ids = document_keys(documents, "id", self.place(query))
         return [document for document, name in zip(documents, ids, strict=True) if name != query]
-
-
-def _documents(batch: ScoredMappings | ScoredRows, at: int) -> list[str]:
-    """The documents of one query of a batch."""
-    if isinstance(batch, ScoredMappings):
-        return list(batch.docs[at])
-    start, stop = batch.offsets[at : at + 2].tolist()
-    return list(batch.docs.slice(start, stop - start).to_pylist())
 
 
 def other_measures(scores: Scores, measures: Iterable[Measure]) -> Scores:

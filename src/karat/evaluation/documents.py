@@ -15,6 +15,7 @@ from karat.errors import KaratError, Message, Parameter, Place, require, shown
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments, read_labelled_judgments
+from karat.matching.document_samples import SampledQuery, sample_of_lists, sample_of_run
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import FunctionMatcher, Same
 from karat.options import Missing
@@ -146,6 +147,7 @@ class JudgedDocuments:
             before=before,
             labelled=labelled,
             only_relevant=judgments.only_relevant,
+            unmatched=_unmatched(before, evidence),
             truth_notes=(*sources.truth_notes, *judgments.notes),
             run_notes=(*sources.run_notes, *source.notes),
         )
@@ -257,6 +259,13 @@ def _missing_field(matcher: Matcher, field: str, run: str | None) -> KaratError:
     return error
 
 
+def _unmatched(judged: Judged, evidence: Evidence) -> tuple[SampledQuery, ...]:
+    """Documents of some queries, if no judged document was retrieved."""
+    if len(judged.hit_rank):
+        return ()
+    return sample_of_run(evidence.truth, evidence.run, judged.in_run & (judged.retrieved > 0))
+
+
 def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Measure]) -> Judged:
     """For graded measures: if the gold documents have scores, these are their grades."""
     if isinstance(truth.scores, KaratError):
@@ -276,6 +285,8 @@ class JudgedLists:
     binary: Judged
     scores: Floats | KaratError | None
     observations: Observations
+    unmatched: tuple[SampledQuery, ...] = ()
+    """documents of some queries, if no gold document was retrieved"""
 
     @cached_property
     def graded(self) -> Judged:
@@ -288,11 +299,13 @@ class JudgedLists:
 def match_documents(truth: DocumentLists, run: DocumentLists, match: Matcher, names: tuple[str, str]) -> JudgedLists:
     """Find the gold documents of each question among its retrieved ones; errors call the two inputs by `names`."""
     judged, observations, scores = rank_document_lists(truth, run, match, names)
-    return JudgedLists(judged, scores, observations)
+    by_query = (dict(zip(judged.queries, lists, strict=True)) for lists in (truth, run))
+    unmatched = () if len(judged.hit_rank) else sample_of_lists(*by_query)
+    return JudgedLists(judged, scores, observations, unmatched)
 
 
 def warnings(lists: JudgedLists, match: Matcher) -> str:
     """Warnings about lists that were matched, which name all queries concerned; empty if there are none."""
-    facts = DocumentFacts.of(lists.binary, lists.observations)
+    facts = DocumentFacts.of(lists.binary, lists.observations, unmatched=lists.unmatched)
     all_findings = findings(facts, match=match, listed=len(lists.binary.queries))
     return " ".join(str(finding) for finding in all_findings if finding.code in _WORTH_A_WARNING)

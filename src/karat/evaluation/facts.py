@@ -16,6 +16,7 @@ import numpy as np
 
 from karat.data.answers import Answers
 from karat.data.judged import Bools, Judged
+from karat.matching.document_samples import SampledQuery, first_queries
 from karat.ranking import Observations
 from karat.reading.pairs.numeric_ids import Note
 from karat.registry import Measure
@@ -70,6 +71,8 @@ class DocumentFacts:
     """whether documents were listed, not graded"""
     labelled: Share = field(default_factory=Share)
     """the judged documents in the top of the largest cut-off that have a grade from labels"""
+    unmatched: tuple[SampledQuery, ...] = ()
+    """documents of some queries, if no judged document was retrieved, to find out why"""
     truth_notes: tuple[Note, ...] = ()
     run_notes: tuple[Note, ...] = ()
 
@@ -83,6 +86,7 @@ class DocumentFacts:
         before: Judged | None = None,
         labelled: Bools | None = None,
         only_relevant: bool = False,
+        unmatched: tuple[SampledQuery, ...] = (),
         truth_notes: tuple[Note, ...] = (),
         run_notes: tuple[Note, ...] = (),
     ) -> Self:
@@ -118,6 +122,7 @@ class DocumentFacts:
             unjudged=_unjudged(judged, measures),
             only_relevant=only_relevant or not before.queries,
             labelled=Share() if labelled is None else _labelled(judged, labelled, measures),
+            unmatched=unmatched,
             truth_notes=truth_notes,
             run_notes=run_notes,
         )
@@ -144,6 +149,8 @@ def _merged(name: str, values: Sequence[Any]) -> Any:
     joined = chain.from_iterable(values)
     if name == "examples":
         return tuple(in_order_of_ids(tuple(joined))[:_EXAMPLES])
+    if name == "unmatched":
+        return first_queries(joined)
     # Parts may have the same notes, but not the same queries.
     return tuple(dict.fromkeys(joined) if name.endswith("_notes") else joined)
 

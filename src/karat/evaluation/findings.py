@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from karat.errors import KaratError, Message, Parameter, Place, enumeration, first_few, percent
+from karat.errors import KaratError, Message, Parameter, Place, enumeration, first_few, percent, plural, shown
 from karat.evaluation.facts import LEAST_POSITIVE, DocumentFacts, Share, largest_cutoff
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Same
+from karat.matching.trials import Trials, try_matches
 from karat.registry import Measure
 from karat.registry.names import format_value
 from karat.scores.finding import Finding, counted_finding, finding_about_queries, in_order_of_ids
@@ -118,15 +120,26 @@ def _nothing_found(facts: DocumentFacts, match: Matcher) -> Finding | None:
     """If the whole run has no judged document, ids are usually spelled differently, or `match` does not fit."""
     if facts.hits or not facts.golds or not facts.retrieved:
         return None
-    hint = "Check that match= compares the right field: look at a document of the ground truth and at one of the run."
-    if match == _BY_ID:
-        hint = (
-            "Check that the document ids are spelled the same way in both. To match chunk ids, use match=prefix; to"
-            " match texts, match=content or match=chunk."
-        )
-    elif isinstance(match, Same) and match.field == "content":
-        hint = "match=content needs equal texts. To match parts of a text, use match=chunk."
+    hint = hint_on_match(try_matches(facts.unmatched, match)) if facts.unmatched else ""
     return Finding("nothing-found", "no judged document is in the run", 0, hint)
+
+
+def hint_on_match(trials: Trials) -> str:
+    """Which match would find gold documents, as it is written; or that none of those that were tried does."""
+    queries = plural(trials.queries, "query")
+    if best := trials.best:
+        gold, retrieved = map(shown, best.example or ("", ""))
+        share = percent(trials.share(best))
+        if best.difference:
+            same = f"Write them alike, and {share} of the gold documents are found (tried on {queries})."
+            return f"Ids differ in {best.difference}: {gold} in the ground truth is {retrieved} in the run. {same}"
+        option = f"With --match {shlex.quote(best.match)} (in Python match={best.match!r})"
+        found = f"{share} of the gold documents are found (tried on {queries})"
+        return f"{option}, {found}: the retrieved {retrieved} is then a hit for the gold {gold}."
+    query, gold, retrieved = map(shown, trials.examples)
+    tried = f"tried on {queries}: {enumeration(trials.tried, 'and')}"
+    examples = f"For query {query}, the ground truth has {gold}, and the run has {retrieved}."
+    return f"No other match finds one ({tried}). {examples}"
 
 
 def _no_relevant(facts: DocumentFacts) -> list[Finding]:

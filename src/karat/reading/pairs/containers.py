@@ -161,6 +161,10 @@ class ScoredMappings:
         """The documents of each query."""
         return self.docs
 
+    def of_query(self, at: int) -> list[str]:
+        """The documents of one query, by its position in `queries`."""
+        return list(self.docs[at])
+
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
@@ -183,6 +187,11 @@ class ScoredRows:
         """The documents of each query. Nothing is converted before it is needed."""
         docs = self.docs.to_pylist()
         yield from (docs[start:stop] for start, stop in pairwise(self.offsets.tolist()))
+
+    def of_query(self, at: int) -> list[str]:
+        """The documents of one query, by its position in `queries`."""
+        start, stop = self.offsets[at : at + 2].tolist()
+        return list(self.docs.slice(start, stop - start).to_pylist())
 
     def hashes(self) -> Hashes:
         """The hash of each row."""
