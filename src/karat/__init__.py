@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from karat.comparison import Comparison, compare
+    from karat.comparison.gate.gate import gate
     from karat.components.component import component
     from karat.components.pipeline import Pipeline
     from karat.components.serialization import default_from_dict, default_to_dict
@@ -59,6 +60,7 @@ _HOMES = {
     "evaluate_results": "karat.evaluation",
     "evaluate_runs": "karat.evaluation",
     "evaluate_verdicts": "karat.evaluation",
+    "gate": "karat.comparison.gate.gate",
     "judge": "karat.grounding.judges.judge",
     "label_agreement": "karat.evaluation.label_agreement",
     "load_verdicts": "karat.grounding.labels.selection",
@@ -95,6 +97,7 @@ __all__ = [
     "evaluate_results",
     "evaluate_runs",
     "evaluate_verdicts",
+    "gate",
     "judge",
     "label_agreement",
     "load_verdicts",

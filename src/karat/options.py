@@ -122,12 +122,18 @@ GATE_UNKNOWN_LABELS = Option(
 )
 
 
+def check_names(options: Iterable[str], known: Iterable[str]) -> None:
+    """Reject keyword arguments that are not options."""
+    names = list(known)
+    for name in options:
+        if name not in names:
+            near = did_you_mean(name, names)
+            raise TypeError(f"unknown option {name!r}. {near} The options are {', '.join(names)}.".replace("  ", " "))
+
+
 def complete_options(values: Mapping[str, Any]) -> dict[str, Any]:
     """The options of an evaluation with their defaults filled in; a wrong one is an error."""
-    for name in values:
-        if name not in EVALUATION_OPTIONS:
-            near = did_you_mean(name, EVALUATION_OPTIONS)
-            raise TypeError(f"unknown option {name!r}. {near} The options are {', '.join(EVALUATION_OPTIONS)}.")
+    check_names(values, EVALUATION_OPTIONS)
     options = {name: values.get(name, option.default) for name, option in EVALUATION_OPTIONS.items()}
     for name, option in EVALUATION_OPTIONS.items():
         if option.choices:

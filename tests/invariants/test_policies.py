@@ -26,8 +26,8 @@ PUBLIC = [
     "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "Judging", "KaratError", "Measure",
     "Pipeline", "Scores", "SystemScores", "Verdicts", "__version__", "compare", "component", "convert",
     "default_from_dict", "default_to_dict", "definitions", "estimate_judging", "evaluate", "evaluate_answers",
-    "evaluate_results", "evaluate_runs", "evaluate_verdicts", "judge", "label_agreement", "load_verdicts", "parse",
-    "register",
+    "evaluate_results", "evaluate_runs", "evaluate_verdicts", "gate", "judge", "label_agreement", "load_verdicts",
+    "parse", "register",
 ]  # fmt: skip
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
@@ -78,8 +78,8 @@ WHEN_CALLED = {
     "scores": "analysis comparison report report.plots",
     "comparison": "analysis report.plots",
     "grounding.judges": "analysis evaluation registry scores",
-    "__init__": "comparison components data documents errors evaluation grounding grounding.judges measures"
-    " reading.conversion scores",
+    "__init__": "comparison comparison.gate components data documents errors evaluation grounding grounding.judges"
+    " measures reading.conversion scores",
 }
 
 

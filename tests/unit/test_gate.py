@@ -13,11 +13,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import karat
 from karat import KaratError, Scores
 from karat.comparison.gate import Gate, Outcome, Rule, gate, github
 from karat.comparison.gate.rules import merge_rules, parse_rules, rules_from_limits
 from karat.errors import Parameter, Place
 from karat.scores import Finding
+from karat.testing import assert_scores
 
 HOSTILE = 'q"<&>%\r\n::error title=x::hacked\x1b[2J ##[add-mask]é\ud800\ufffe]]>'
 
@@ -168,6 +170,48 @@ def test_counts_are_compared_as_sums() -> None:
     assert outcome.explanation.startswith("at most 2 below 13: fell by 3")
 
 
+# Limits as arguments
+
+
+def test_limits_by_measure_are_the_rules_of_these_kinds(before: Scores) -> None:
+    new = scores({"AP": spread(0.45), "RR": spread(0.45), "Unjudged@10": spread(0.5)})
+    limits: dict[str, Any] = {"min": {"AP": 0.4}, "max": {"Unjudged@10": 0.4}, "max_drop": {"RR": 0.1}}
+    rules = [Rule("min", "AP", 0.4), Rule("max", "Unjudged@10", 0.4), Rule("max-drop", "RR", 0.1)]
+    found = gate(new, baseline=before, **limits, non_inferior={"AP": 0.2})
+    assert found == gate(new, [*rules, Rule("non-inferior", "AP", 0.2)], before)
+    assert [outcome.passed for outcome in found.outcomes] == [True, False, True, True]
+
+
+def test_a_limit_replaces_the_rule_of_the_same_kind_and_measure(before: Scores) -> None:
+    found = gate(before, [Rule("min", "map", 0.9), Rule("min", "RR", 0.1)], min={"AP": 0.2})
+    assert [(outcome.rule.measure, outcome.rule.limit) for outcome in found.outcomes] == [("AP", 0.2), ("RR", 0.1)]
+
+
+def test_a_gate_reads_rules_options_and_the_baseline_from_a_file_as_assert_scores_does(
+    before: Scores, tmp_path: Path
+) -> None:
+    before.to_parquet(tmp_path / "old.parquet")
+    (tmp_path / "karat.toml").write_text(
+        '[gate]\nbaseline = "old.parquet"\nsignificant = true\n[gate.max-drop]\nAP = 0.01\n'
+    )
+    found = karat.gate(scores({"AP": spread(0.3)}), config=tmp_path / "karat.toml", min={"AP": 0.5})
+    assert [outcome.rule.kind for outcome in found.outcomes] == ["max-drop", "min"]
+    assert (found.passed, found.origin) == (False, str(tmp_path / "karat.toml"))
+    with pytest.raises(AssertionError) as caught:
+        assert_scores(scores({"AP": spread(0.3)}), config=tmp_path / "karat.toml", min={"AP": 0.5})
+    assert found.verdict in str(caught.value)
+
+
+def test_a_baseline_that_no_rule_compares_with_is_an_error(before: Scores) -> None:
+    with pytest.raises(KaratError, match=r"no rule compares with it\. Add one, for example max_drop="):
+        gate(before, baseline=before, min={"AP": 0.1})
+
+
+def test_an_unknown_option_of_a_gate_is_an_error_with_the_nearest_name(before: Scores) -> None:
+    with pytest.raises(TypeError, match=r"unknown option 'significance'\. Did you mean significant\?"):
+        gate(before, min={"AP": 0.1}, significance=True)  # type: ignore[call-arg]
+
+
 # Errors
 
 
@@ -208,7 +252,7 @@ def test_arguments_that_are_not_scores_are_rejected(before: Scores) -> None:
 
 @pytest.mark.parametrize("rules", [{"AP": 0.5}, "AP", ["AP"], None, Rule("min", "AP", 0.5)])
 def test_rules_that_are_not_a_list_of_rules_are_rejected(before: Scores, rules: object) -> None:
-    with pytest.raises(KaratError, match=r"is not a list of rules\. Write"):
+    with pytest.raises(KaratError, match=r"is not a list of rules\. Pass limits, such as min="):
         gate(before, rules)  # type: ignore[arg-type]
 
 
@@ -253,7 +297,7 @@ def test_an_invalid_rule_is_rejected(kind: str, measure: str, limit: object, mes
 def test_a_repeated_rule_is_an_error_however_its_measure_is_spelled(before: Scores) -> None:
     with pytest.raises(KaratError, match=r"second: map has two min limits, 0\.1 and 0\.2 \(AP and map are the same"):
         merge_rules([Rule("min", "AP", 0.1), Rule("min", "map", 0.2, Place("second"))], [])
-    with pytest.raises(KaratError, match=r"AP has two min limits, 0\.1 and 0\.1\. Remove one"):
+    with pytest.raises(KaratError, match=r"map has two min limits, 0\.1 and 0\.1 \(AP and map"):
         gate(before, [Rule("min", "AP", 0.1), Rule("min", "map", 0.1)])
     assert len(gate(before, [Rule("min", "AP", 0.1), Rule("max", "AP", 0.9)]).outcomes) == 2
 
@@ -430,8 +474,9 @@ def test_a_tighter_limit_never_turns_failed_into_passed(data: st.DataObject, nam
     for kind, first, second in (("max-drop", loose, tight), ("max", loose, tight), ("min", tight, loose)):
         tested = significant and name != "GMAP"
         options: dict[str, Any] = {"significant": tested, "test": "t"} if kind == "max-drop" else {}
+        baseline = scores({name: old}) if kind == "max-drop" else None
         passed = [
-            gate(scores({name: new}), [Rule(kind, name, limit)], scores({name: old}), **options)  # type: ignore[arg-type]
+            gate(scores({name: new}), [Rule(kind, name, limit)], baseline, **options)  # type: ignore[arg-type]
             for limit in (first, second)
         ]
         assert passed[0].passed or not passed[1].passed

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import get_args
+from typing import TYPE_CHECKING, Unpack, get_args
 
 import numpy as np
 
@@ -13,13 +14,29 @@ from karat.comparison.alignment import check_finite
 from karat.comparison.compute import compare_uncorrected
 from karat.comparison.gate.drops import WORST_QUERIES, check_drops, few_differences
 from karat.comparison.gate.outcomes import Gate, Outcome, WorstQuery, exceeds, number_text, requirement
-from karat.comparison.gate.rules import Rule, check_drop_options, check_rules
+from karat.comparison.gate.rules import (
+    Rule,
+    check_drop_options,
+    check_rules,
+    merge_rules,
+    need_baseline,
+    rules_from_limits,
+    with_relevance_threshold,
+)
 from karat.comparison.margins import one_sided_form
 from karat.comparison.tables import TESTS
 from karat.errors import KaratError, Message, Parameter, enumeration, plural, require, shown
 from karat.errors.arguments import check_switch
 from karat.measures import meanings
-from karat.options import Correction, GateUnknown, Test, alpha_text, check_choice
+from karat.options import (
+    Correction,
+    GateOptions,
+    GateUnknown,
+    Test,
+    alpha_text,
+    check_choice,
+    check_names,
+)
 from karat.output.tables import note_line
 from karat.reading.bytes.file_objects import FileSource
 from karat.scores import Scores, StoredScores
@@ -29,28 +46,31 @@ from karat.scores.combining import combination
 from karat.scores.loading import as_scores
 from karat.scores.summary import notes
 
+if TYPE_CHECKING:
+    from karat.comparison.gate.rules import Limits
+
 
 def gate(
     scores: Scores | StoredScores | FileSource,
-    rules: Sequence[Rule],
+    rules: Sequence[Rule] = (),
     baseline: Scores | StoredScores | FileSource | None = None,
     *,
-    significant: bool = False,
-    test: Test | str = "randomization",
-    correction: Correction | str | None = None,
-    level: float = 0.95,
-    common_queries: bool = False,
-    force: bool = False,
-    lower_is_better: Iterable[str] = (),
-    unknown: GateUnknown = "bounds",
+    min: Limits | None = None,  # noqa: A002  # the name that rules have on the command line and in files
+    max: Limits | None = None,  # noqa: A002
+    max_drop: Limits | None = None,
+    non_inferior: Limits | None = None,
+    config: str | os.PathLike[str] | None = None,
+    **options: Unpack[GateOptions],
 ) -> Gate:
     """Check scores against rules, and against the scores of a baseline; both may also be in a file or a folder.
 
-    A `max-drop` rule fails if the value is worse than the baseline's by more than its limit. A `non-inferior` rule
-    passes only if there is evidence that the value is worse by less than its limit, or not worse at all: a one-sided
-    test must be significant.
-
-    - `significant`: a `max-drop` rule fails only if a one-sided test shows that the drop is larger than its limit, so
+    - `min`, `max`: the limits of measures, for example `min={"nDCG@10": 0.6}`.
+    - `max_drop`: how much worse than the baseline's a value may be.
+    - `non_inferior`: the drops that would matter. Such a rule passes only if there is evidence that the value is worse
+      by less, or not worse at all: a one-sided test must be significant.
+    - `rules`: the same, as a list of `Rule`; a limit replaces the rule of the same kind for the same measure.
+    - `config`: a karat.toml or pyproject.toml with more rules and options, and the baseline; arguments override it.
+    - `significant`: a `max_drop` rule fails only if a one-sided test shows that the drop is larger than its limit, so
       that noise does not block a release.
     - `test`, `correction`, `level`, `common_queries`, `force`: as in `compare`. A one-sided p-value below `1 - level`
       is significant. It is corrected for the number of rules of the same kind. All of these options are refused if no
@@ -62,7 +82,7 @@ def gate(
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
-    >>> print(gate(scores, [Rule("min", "RR", 0.7), Rule("min", "P@1", 0.6)]))
+    >>> print(gate(scores, min={"RR": 0.7, "P@1": 0.6}))
     verdict   measure   score    rule
     ────────────────────────────────────────────
     passed    RR        0.7500   at least 0.7000
@@ -72,6 +92,38 @@ def gate(
     note: 50% of the documents in the top 1 are unjudged.
     gate failed: 1 of 2 rules
     """
+    check_names(options, GateOptions.__annotations__)
+    _require_rules(rules)
+    all_rules, origin = merge_rules(rules, rules_from_limits(min, max, max_drop, non_inferior)), ""
+    if config is not None:
+        from karat.comparison.gate.config import read_config  # which reads TOML
+
+        file = read_config(config)
+        all_rules = merge_rules(with_relevance_threshold(file.rules, file.options.get("rel")), all_rules)
+        options, origin = file.gate_options | options, file.file
+        if baseline is None and need_baseline(all_rules):
+            baseline = file.baseline
+    hint: Message = ["Add one, for example ", Parameter("max_drop", {"nDCG@10": 0.01}), ", or remove the baseline."]
+    used = baseline is None or need_baseline(all_rules)
+    require(used, "a baseline is given, but no rule compares with it", hint)
+    return replace(_gate(scores, all_rules, baseline, **options), origin=origin)
+
+
+def _gate(
+    scores: Scores | StoredScores | FileSource,
+    rules: Sequence[Rule],
+    baseline: Scores | StoredScores | FileSource | None,
+    *,
+    significant: bool = False,
+    test: Test | str = "randomization",
+    correction: Correction | str | None = None,
+    level: float = 0.95,
+    common_queries: bool = False,
+    force: bool = False,
+    lower_is_better: Iterable[str] = (),
+    unknown: GateUnknown = "bounds",
+) -> Gate:
+    """Check scores against these rules."""
     significant = check_switch("significant", significant)
     check_choice("unknown", unknown, get_args(GateUnknown))
     run = _loaded("scores", scores)
@@ -98,10 +150,14 @@ def _loaded(name: str, source: object) -> Scores:
     return scores
 
 
+def _require_rules(rules: object) -> None:
+    if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
+        hint: Message = ["Pass limits, such as ", Parameter("min", {"nDCG@10": 0.6}), "."]
+        raise KaratError(f"{shown(rules)} is not a list of rules", hint=hint)
+
+
 def _named_rules(rules: Sequence[Rule], scores: Scores, baseline: Scores | None) -> list[Rule]:
     """The rules, with the names that their measures have in these scores."""
-    if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
-        raise KaratError(f"{shown(rules)} is not a list of rules", hint='Write [Rule("min", "nDCG@10", 0.6)].')
     named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
     check_rules(named, baseline is not None)
     return named

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypedDict, get_args, get_type_hints
 
-from karat.errors import KaratError, Message, Parameter, did_you_mean, require
+from karat.errors import KaratError, Message, Parameter, require
 from karat.errors.arguments import as_count, as_number, check_path, check_switch, check_text
-from karat.options import Option, Recipe, check_choice
+from karat.options import Option, Recipe, check_choice, check_names
 
 RELEVANCE = "relevance"
 """the task of judging documents instead of answers"""
@@ -205,10 +205,7 @@ JUDGE_OPTIONS: Mapping[str, Option] = _declared()
 
 def judge_options(options: Mapping[str, Any]) -> JudgeOptions:
     """The options of a judge with their defaults filled in; an unknown one is an error."""
-    for name in options:
-        if name not in JUDGE_OPTIONS:
-            near = did_you_mean(name, JUDGE_OPTIONS)
-            raise TypeError(f"unknown option {name!r}. {near} The options are {', '.join(JUDGE_OPTIONS)}.")
+    check_names(options, JUDGE_OPTIONS)
     return JudgeOptions(**options)
 
 
