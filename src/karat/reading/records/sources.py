@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -33,6 +33,10 @@ class RecordSource:
     name: str
     records: Iterable[tuple[Place, Record]]
     notes: tuple[str, ...] = ()
+    shape: Shape | None = None
+    """what the tool writes that wrote them, if it is known"""
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """where fields are read from, if a tool wrote them"""
 
 
 def read_records(
@@ -128,11 +132,13 @@ def _with_documents(source: RecordSource, fields: Mapping[str, str], inner: Mapp
             lists = {name: (field_value(record, name, place), paths) for name, paths in parts.items()}
             yield place, {**record, **{name: with_parts(*value, place) for name, value in lists.items()}}
 
-    return RecordSource(source.name, Rereadable(renamed), source.notes)
+    return replace(source, records=Rereadable(renamed))
 
 
 def _shaped(source: RecordSource, shape: Shape) -> RecordSource:
     def shaped() -> Iterator[tuple[Place, Record]]:
         return ((place, shape.read(record, place)) for place, record in shape.records_of(source.records))
 
-    return RecordSource(source.name, Rereadable(shaped), (shape.note(source.records, source.name), *source.notes))
+    paths = shape.paths_read(source.records)
+    notes = (shape.note(paths, source.name), *source.notes)
+    return replace(source, records=Rereadable(shaped), notes=notes, shape=shape, paths=paths)

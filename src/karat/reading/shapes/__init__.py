@@ -111,20 +111,22 @@ class Shape:
             return value.split(self.separator)
         return with_parts(value, self.documents, place)
 
-    def note(self, source: Iterable[tuple[Place, Record]], place: Place | str) -> str:
-        """What was recognized, and where the fields of the first records are read from; long paths are left out."""
+    def paths_read(self, source: Iterable[tuple[Place, Record]]) -> dict[str, str]:
+        """Where each field of the first records is read from."""
         examples = [record for _, record in islice(self.records_of(source), _FIRST)]
-        sources = {
+        paths = {
             name: next(
                 (path for example in examples for path in self._paths(name) if _first(example, [path]) is not None),
                 None,
             )
             for name in self.fields
         }
+        return {name: path for name, path in paths.items() if path is not None}
+
+    def note(self, paths: Mapping[str, str], place: Place | str) -> str:
+        """What was recognized, and where the fields are read from; long paths are left out."""
         read = [
-            f"{name} from {path}" if _SIMPLE.fullmatch(path) and path != name else name
-            for name, path in sources.items()
-            if path is not None
+            f"{name} from {path}" if _SIMPLE.fullmatch(path) and path != name else name for name, path in paths.items()
         ]
         return f"{place}: this is read as {self.what}: {enumeration(read, 'and')}"
 
