@@ -258,13 +258,11 @@ def test_an_error_about_a_log_without_gold_names_the_judge_and_a_task_that_needs
 
 def test_a_tool_can_be_named_as_the_format_of_a_log() -> None:
     path = str(FOLDER / "deepeval.jsonl")
-    assert (
-        karat.evaluate_results(path, "RR", results_format="deepeval").means == karat.evaluate_results(path, "RR").means
-    )
+    assert karat.evaluate_results(path, "RR", input_format="deepeval").means == karat.evaluate_results(path, "RR").means
     with pytest.raises(KaratError, match="this is not a log of ragas"):
-        karat.evaluate_results(path, "RR", results_format="ragas")
+        karat.evaluate_results(path, "RR", input_format="ragas")
     with pytest.raises(KaratError, match=r"'ragaz' is not a format\. Did you mean ragas\?"):
-        karat.evaluate_results(path, "RR", results_format="ragaz")
+        karat.evaluate_results(path, "RR", input_format="ragaz")
 
 
 def test_the_error_about_an_archive_of_inspect_names_the_command_that_converts_it(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from karat.scores import Scores
 
 _ABOUT_DOCUMENTS = ("split", "ties", "duplicates", "ignore_identical_ids")
-_OF_MANY_COMMANDS = ("queries", "corpus", "fields", "records", "format")
+_OF_MANY_COMMANDS = ("queries", "corpus", "fields", "records", "input_format")
 """options of a judge that other commands have, too"""
 
 
@@ -147,7 +147,11 @@ def _options(values: Mapping[str, Any], inputs: Inputs) -> JudgeOptions:
         raise KaratError(what, hint="Use --field, or queries.text= and corpus.text= for texts.")
     form = inputs.formats.get("truth") if is_about_answers else None
     others = {name: values[name] for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS}
-    reading: Any = {"fields": parse_fields(values["fields"]) or None, "records": values["records"], "format": form}
+    reading: Any = {
+        "fields": parse_fields(values["fields"]) or None,
+        "records": values["records"],
+        "input_format": form,
+    }
     return JudgeOptions(**others, **texts, **reading)
 
 

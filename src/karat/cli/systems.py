@@ -233,7 +233,7 @@ class SystemFiles:
                 self.opened[path],
                 measures or None,
                 fields=fields,
-                results_format=inputs.formats.get("truth"),
+                input_format=inputs.formats.get("truth"),
                 records=inputs.records,
                 name=name,
                 **labels,

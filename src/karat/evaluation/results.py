@@ -47,7 +47,7 @@ def evaluate_results(
     measures: Measures | None = None,
     *,
     fields: Mapping[str, str] | None = None,
-    results_format: str | None = None,
+    input_format: str | None = None,
     records: str | None = None,
     name: str = "",
     verdicts: Any = None,
@@ -85,12 +85,12 @@ def evaluate_results(
     optional = PARTS if listed is None or ambiguous else ()
     labelled: LabelledResults | None = None
     if verdicts is None and "verdicts" not in needed:
-        read = read_results(results, fields, required, optional, results_format, records)
+        read = read_results(results, fields, required, optional, input_format, records)
     else:
         from karat.evaluation.verdicts import LabelledResults
 
         labelled = LabelledResults.read(
-            results, verdicts, fields, required, optional, results_format, records, name, author
+            results, verdicts, fields, required, optional, input_format, records, name, author
         )
         read = labelled.results
     names = _default_measures(read, labelled) if listed is None else listed

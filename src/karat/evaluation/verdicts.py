@@ -105,7 +105,7 @@ class LabelledResults:
         fields: Mapping[str, str] | None,
         required: Collection[Part],
         optional: Collection[Part],
-        results_format: str | None,
+        input_format: str | None,
         records: str | None,
         name: str,
         author: str | None,
@@ -122,7 +122,7 @@ class LabelledResults:
             fields=fields,
             required=required,
             optional=optional,
-            format=results_format,
+            format=input_format,
             records=records,
         )
         labels = VerdictRecords() if verdicts is None else records_of_verdicts(verdicts)

@@ -364,7 +364,7 @@ def test_a_replay_of_another_model_or_of_several_is_an_error(path: Path) -> None
         ({"replay": True, "retry_failed": True}, "a replay asks nothing"),
         ({"verdicts": 7}, "verdicts must be the path of a file"),
         ({"system": 7}, "system must be text"),
-        ({"format": 7}, "format must be text"),
+        ({"input_format": 7}, "input_format must be text"),
         ({"prompts": "/nowhere"}, "not a folder with prompts"),
         (
             {"task": "relevance"},

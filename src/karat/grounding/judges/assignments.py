@@ -169,7 +169,7 @@ def _answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignme
             corpus=options.corpus,
             fields=options.fields,
             needed=tuple(needed),
-            format=options.format,
+            format=options.input_format,
             records=options.records,
         )
         for name, source in zip(names, sources, strict=True)
@@ -191,7 +191,7 @@ def _evaluated_runs(sources: Sequence[Any], options: JudgeOptions) -> Mapping[st
     require(runs, "the unjudged documents are those of runs, and none is given", hint)
     are_files = all(isinstance(run, str | os.PathLike) for run in runs)
     named = runs if are_files else {f"run {at}": run for at, run in enumerate(runs, 1)}
-    form = options.format
+    form = options.input_format
     return evaluate_runs(truth, named, f"Judged@{options.depth}", truth_format=form, run_format=form)
 
 

@@ -33,7 +33,7 @@ def judge(source: Any, *runs: Any, verdicts: str | os.PathLike[str], **options: 
     file). Claims and nuggets that several tasks need are extracted once. With `task="relevance"`, `source` is ground
     truth, `runs` are runs, and the unjudged documents in their top `depth` (10) are graded, with all judged ones of
     `overlap` (0) queries. `queries` and `corpus` are the texts of what is known by id only; `system` is the name of the
-    system; `fields` and `format` say how results are read.
+    system; `fields`, `records` and `input_format` say how results are read.
 
     `model` is the name of a model (of OpenAI, or of the server at `base_url`; the key is in the environment variable
     `api_key_env`, OPENAI_API_KEY), a Haystack chat generator, or a function that takes messages and returns a text. The

@@ -67,7 +67,7 @@ class JudgeArguments(TypedDict, total=False):
     corpus: Any
     fields: Mapping[str, str] | None
     records: str | None
-    format: str | None
+    input_format: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,9 @@ class JudgeOptions:
     corpus: Annotated[Any, _Help("FILE", "The texts of documents that are known by id only.")] = None
     fields: Annotated[Mapping[str, str] | None, _Help("FIELD=NAME", "What fields of results are called.")] = None
     records: Annotated[str | None, _Help("PATH", "Where the records are inside an object, such as run.items.")] = None
-    format: Annotated[str | None, _Help("FORMAT", "The format of the files, if their names do not say it.")] = None
+    input_format: Annotated[str | None, _Help("FORMAT", "The format of the files, if their names do not say it.")] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         for name, (least, most) in _COUNTS.items():
@@ -133,7 +135,7 @@ class JudgeOptions:
         self._set("max_cost", cost if cost is not None and cost >= 0 else None, "a number of 0 or more")
         self._check_prices()
         self._check_tasks()
-        for name in ("system", "format", "records", "base_url", "api_key_env"):
+        for name in ("system", "input_format", "records", "base_url", "api_key_env"):
             if getattr(self, name) is not None:
                 check_text(name, getattr(self, name))
         if self.api_key_env and self.api_key_env != JUDGE_OPTIONS["api_key_env"].default:
