@@ -224,7 +224,7 @@ def test_an_unknown_field_suggests_the_most_similar_one(write: Write) -> None:
     error = error_of(write(RECORDS), {"retreived": "docs"})
     assert str(error) == (
         "'retreived' is not a field of results. Did you mean retrieved? "
-        "The fields are query, truth, retrieved, gold_answers, answer, contexts, records."
+        "The fields are query, truth, retrieved, gold_answers, answer."
     )
 
 
@@ -287,7 +287,7 @@ def test_fields_with_usual_names_are_read_and_a_note_says_so(record: Json, note:
 
 
 def test_karats_own_names_need_no_note_and_other_fields_are_ignored() -> None:
-    record = {"query": "q", "truth": ["a"], "retrieved": ["b"], "id": 7, "docs": ["a"], "output": "x"}
+    record = {"query": "q", "truth": ["a"], "retrieved": ["b"], "id": 7, "docs": ["b"], "latency": 0.5}
     results = read_results([record])
     assert (results.truth, results.run, results.notes) == ({"q": ["a"]}, {"q": ["b"]}, ())
 

@@ -15,6 +15,7 @@ import click
 from karat.cli.terminal import print_text
 from karat.errors import KaratError, Parameter, did_you_mean
 from karat.errors.arguments import is_list_like
+from karat.errors.calls import Call
 
 EVALUATED = "What is evaluated"
 MEASURES = "Measures"
@@ -34,6 +35,7 @@ _OPTIONS = {
     "kind": ("as", ""),
 }
 _WIDTH = 60  # characters of a value in a message
+_WORDS = f"{__name__}.words"  # where a context has what was written after the name of its command
 
 
 class Argument(click.Argument):
@@ -94,6 +96,7 @@ class Command(WithHelp):
         return next(of_command, option.group if isinstance(option, GroupedOption) else None)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_WORDS] = [*args]
         with naming_options(ctx):
             return super().parse_args(ctx, args)
 
@@ -163,8 +166,45 @@ def naming_options(context: click.Context) -> Iterator[None]:
         yield
     except KaratError as error:
         if error.spelling is str:
-            error.spelling = partial(option_text, context.command)
+            error.spelling = partial(_spelled, context)
         raise
+
+
+def _spelled(context: click.Context, parameter: Parameter) -> str:
+    return command_text(context, parameter) if isinstance(parameter, Call) else option_text(context.command, parameter)
+
+
+def command_text(context: click.Context, call: Call) -> str:
+    """A command that can be run: another one, or that of a context with other values of some options."""
+    command = _import_command(call.name) if call.name else context.command
+    before, after = [], ([call.file] if call.file else [])
+    if not call.name:
+        words = context.meta.get(_WORDS, [])
+        end = words.index("--") if "--" in words else len(words)
+        before, after = words[:end], words[end:]
+    changed: list[str] = []
+    for name, value in call.parameters.items():
+        options = (each for each in command.params if isinstance(each, click.Option))
+        option = next((each for each in options if name in (each.name, *(opt.lstrip("-") for opt in each.opts))), None)
+        if option is None:
+            return str(call)
+        before = _without_option(before, option.opts)
+        texts = [f"{key}={each}" for key, each in value.items()] if isinstance(value, Mapping) else [str(value)]
+        changed += (word for text in texts for word in (max(option.opts, key=len), text))
+    path = ["karat", call.name] if call.name else context.command_path.split()
+    return shlex.join([*path, *before, *after, *changed] if call.name else [*path, *before, *changed, *after])
+
+
+def _without_option(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The words of a command line without an option that takes a value."""
+    kept: list[str] = []
+    is_value = False
+    for word in words:
+        is_option = word in names
+        if not is_value and not is_option and not any(word.startswith(f"{name}=") for name in names):
+            kept.append(word)
+        is_value = is_option and not is_value
+    return kept
 
 
 def option_text(command: click.Command, parameter: Parameter) -> str:

@@ -108,7 +108,7 @@ def _responses_of_results(
     has_corpus: bool,
 ) -> Responses:
     name = source.name
-    results = GeneratedResults(name, source.records, fields, needed)
+    results = GeneratedResults(source, fields, needed)
     strings_are_ids = has_corpus or _are_ids(results.documents())
     responses = []
     fault: KaratError | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from karat.reading.records.paths import Record, field_value
 from karat.reading.records.records import Rereadable
 from karat.reading.records.result_fields import fields_of_results
 from karat.reading.records.results import HINT_ON_ANSWERS, fields_by_query, question_name, question_text
+from karat.reading.records.sources import RecordSource
 
 _READ = ("retrieved", "gold_answers", "answer")
 # Unlike in an evaluation, each of these fields is of use without the others.
@@ -32,20 +33,18 @@ class GeneratedAnswer(NamedTuple):
 class GeneratedResults:
     """Results as far as they are about answers, without ground truth. The records are read anew each time, not kept.
 
-    `fields` maps karat's field names to those of the records, each of which has its place; `needed` are the fields that
-    must be present.
+    `fields` maps karat's field names to those of the records; `needed` are the fields that must be present.
     """
 
     def __init__(
         self,
-        name: str,
-        records: Iterable[tuple[Place, Record]],
+        source: RecordSource,
         fields: Mapping[str, str] | None,
         needed: Collection[str],
     ) -> None:
-        self._name, self._records, self._needed = name, records, needed
-        self._fields = fields_of_results(Rereadable(self._valid), fields, _READ, name, _NEEDED)
-        self.notes = self._fields.notes
+        self._source, self._name, self._records, self._needed = source, source.name, source.records, needed
+        self._fields = fields_of_results(Rereadable(self._valid), fields, _READ, self._name, _NEEDED)
+        self.notes = (*self._fields.notes, *source.unused_notes(self._fields, self._valid()))
         self.has_answers = next(self._values("answer"), None) is not None
 
     def documents(self) -> Iterator[Any]:

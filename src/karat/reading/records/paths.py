@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from karat.errors import KaratError, Place, shown
@@ -31,6 +32,8 @@ _FILTER = re.compile(r"(?P<name>[^\[\]]*)\[(?P<path>[^=!\[\]]+)(?P<sign>!?=)(?P<
 _POSITION = re.compile(r"-?[0-9]{1,9}")
 _MISSING = "null"
 _CHOICES = {"first()": 0, "last()": -1}
+_DEEPEST_PATHS = 4  # steps
+_MOST_PATHS = 100  # of an object: one that is keyed by document may have any number of keys
 
 
 def field_value(record: Record, path: str, place: Place | str = "") -> Any:
@@ -69,6 +72,31 @@ def field_names_of(record: Any) -> list[str]:
     slots = [cls.__dict__.get("__slots__", ()) for cls in reversed(type(record).__mro__)]
     declared = [name for names in slots for name in ([names] if isinstance(names, str) else names)]
     return [name for name in dict.fromkeys([*declared, *stored]) if isinstance(name, str) and not name.startswith("_")]
+
+
+def inner_paths(record: Record, depth: int = _DEEPEST_PATHS) -> Iterator[str]:
+    """The paths of the fields of a record and of what is inside them; entries of lists are `*`, or `0` for the first.
+
+    >>> [*inner_paths({"q": "?", "out": {"text": "!", "docs": [{"id": "d1"}]}, "scores": {"d1": 0.5}})]
+    ['q', 'out', 'out.text', 'out.docs', 'out.docs.*.id', 'out.docs.0.id', 'scores']
+    """
+    for name in islice(record, _MOST_PATHS):
+        if not isinstance(name, str) or not _PATH.fullmatch(name):
+            continue
+        yield name
+        value = record[name]
+        if not depth:
+            continue
+        if isinstance(value, list | tuple) and value and not isinstance(value[0], Mapping):
+            continue
+        if isinstance(value, list | tuple):
+            inside = [*inner_paths(value[0], depth - 1)] if value else []
+            yield from (f"{name}.{at}.{path}" for at in ("*", "0") for path in inside)
+        elif field_names := field_names_of(value):
+            fields = value if isinstance(value, Mapping) else dict.fromkeys(field_names)
+            # Numbers by name are documents and their scores.
+            if not all(isinstance(inner, int | float) for inner in fields.values()):
+                yield from (f"{name}.{path}" for path in inner_paths(fields, depth - 1))
 
 
 def attribute(record: Any, name: str, place: Place | str) -> Any:

@@ -17,7 +17,7 @@ from karat.reading.records.paths import Record, attribute, field_names_of
 Entry = TypeVar("Entry")
 _LINES_AT_ONCE = 1_000
 
-FIELDS = ("query", "truth", "retrieved", "gold_answers", "answer", "contexts")
+FIELDS = ("query", "truth", "retrieved", "gold_answers", "answer")
 INNER_FIELDS = tuple(
     f"{field}.{part}" for field in ("retrieved", "truth") for part in ("id", "content", "score", "meta")
 )
@@ -66,9 +66,14 @@ def field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def rename_hint(names: Mapping[str, str]) -> str:
+    """How to give the names of fields, on the command line and in Python, at the end of a sentence."""
+    return f"{rename_options(names)}."
+
+
+def rename_options(names: Mapping[str, str]) -> str:
     """How to give the names of fields, on the command line and in Python."""
     options = " ".join(f"--field {shlex.quote(f'{field}={name}')}" for field, name in names.items())
-    return f"{options} (in Python fields={json.dumps(names, ensure_ascii=False)})."
+    return f"{options} (in Python fields={json.dumps(names, ensure_ascii=False)})"
 
 
 def records_from_list(records: Iterable[Any], name: str, paths: Iterable[str] = ()) -> Iterator[tuple[Place, Record]]:

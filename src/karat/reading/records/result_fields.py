@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -42,6 +43,10 @@ class ResultFields:
     names: dict[str, str]
     present: list[str]
     notes: tuple[str, ...] = ()
+    known: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """the names of fields that are in the records or were given, also of those that are not to be read"""
+    others: tuple[str, ...] = ()
+    """names that would fit as well as those that were guessed"""
 
 
 def names_by_field(names: Collection[str], fields: Mapping[str, str] | None = None) -> dict[str, set[str]]:
@@ -123,10 +128,13 @@ def fields_of_results(
     choice = choose(
         texts, _ROLES, known, place, "field", fits=lambda role, name: name in fitting[role.name], has=lambda _: True
     )
+    all_names, others = choice.columns, [name for guess in choice.guesses for name in guess.others]
+    noted = choice
     for part, of_part in needed_by_part.items():
-        if part not in parts or any(field not in choice.columns for field in of_part):
-            choice = choice.without(of_part)
-    return ResultFields({**names, **choice.columns}, texts, choice.note(place))
+        choice = choice if part in parts else choice.without(of_part)
+        is_read = part in parts and all(field in choice.columns for field in of_part)
+        noted = noted if is_read else noted.without(of_part)
+    return ResultFields({**names, **choice.columns}, texts, noted.note(place), all_names, tuple(others))
 
 
 def _contains(field: str, records: Iterable[Record], name: str) -> bool:

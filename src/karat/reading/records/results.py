@@ -122,7 +122,7 @@ def results_of(
         answers,
         unscored=tuple(unscored),
         empty=tuple(query for query in places if not any(query in values[field] for field in READERS)),
-        notes=(*source.notes, *read_fields.notes),
+        notes=(*source.notes, *read_fields.notes, *source.unused_notes(read_fields, (record for _, record in records))),
         questions=_questions(records, read_fields, tuple(places)),
     )
 

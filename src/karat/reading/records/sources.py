@@ -13,11 +13,12 @@ from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.names import FORMATS
 from karat.reading.bytes.part_files import check_files
 from karat.reading.pairs.objects import records_of
+from karat.reading.records.likely_fields import unused_fields
 from karat.reading.records.list_texts import list_fields, lists_note, with_lists
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.record_files import records_reader
 from karat.reading.records.records import INNER_FIELDS, Rereadable, field_names, records_from_list
-from karat.reading.records.result_fields import list_names, names_by_field, path_of_records
+from karat.reading.records.result_fields import ResultFields, list_names, names_by_field, path_of_records
 from karat.reading.shapes import Shape, check_tool_or_format, inner_records, recognize, with_parts
 
 Read = TypeVar("Read")
@@ -34,9 +35,19 @@ class RecordSource:
     records: Iterable[tuple[Place, Record]]
     notes: tuple[str, ...] = ()
     shape: Shape | None = None
-    """what the tool writes that wrote them, if it is known"""
+    """what the tool writes that wrote them, if it is known: their fields have karat's names beside its own"""
     paths: Mapping[str, str] = field(default_factory=dict)
     """where fields are read from, if a tool wrote them"""
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The fields that the fields with karat's names are read from."""
+        return () if self.shape is None else self.shape.used
+
+    def unused_notes(self, fields: ResultFields, records: Iterable[Record]) -> tuple[str, ...]:
+        """What looks like a field of results in the first of these records, and is not used."""
+        unused = unused_fields(records, fields.known, [*self.used, *fields.others])
+        return tuple(each.note(self.name) for each in unused)
 
 
 def read_records(

@@ -37,6 +37,7 @@ _FOLDER = Path(__file__).parent
 _FIRST = 100  # records that show which tool wrote them
 _ENTRY = re.compile(r"(?P<list>.+?)\.(?P<at>[0-9]{1,6})\.(?P<key>.+)")
 _DEEPEST = 20  # lists inside lists in the keys of attributes
+_TOP = re.compile(r"[^.\[]*")
 _SIMPLE = re.compile(r"[\w.@*()]{1,40}")
 _OWN = {"query", "retrieved", "answer"}
 """karat's names of what a system reads and writes: records that have two of them need no shape"""
@@ -73,6 +74,12 @@ class Shape:
         others = {name: paths for name, paths in self.fields.items() if name not in fields}
         question = {"question": self.fields["query"]} if "query" in fields and "query" in self.fields else {}
         return replace(self, fields=question | others)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The names of the fields of a record that are read, of which some parts may not be."""
+        paths = [*self.needs, *(path for of_field in self.fields.values() for path in of_field)]
+        return tuple(dict.fromkeys(_TOP.match(path)[0] for need in paths for path in need.split(" | ")))  # type: ignore[index]  # it matches any path
 
     def fits(self, record: Record) -> bool:
         """Whether a record has all that it needs."""

@@ -1,0 +1,45 @@
+"""Calls of functions of karat in messages: on the command line, they are whole commands that can be run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karat.errors import Parameter, shown
+
+_WIDTH = 1000  # characters of a value: whoever copies a call needs all of it
+
+
+class Call(Parameter):
+    """A function that is to be called with some parameters; or the present call, with these parameters changed.
+
+    On the command line, it is a command that reads a file, or the present command with these options changed.
+
+    >>> print(Call.again(fields={"truth": "gold"}), Call.of("judge", "log.jsonl", task="context"), Call.of("look"))
+    fields={'truth': 'gold'} karat.judge(..., task='context') karat.look(...)
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, name: str, file: str = "", /, **parameters: Any) -> Call:
+        """A call of another function, with a file as its first argument."""
+        return cls(name, (file, parameters))
+
+    @classmethod
+    def again(cls, **parameters: Any) -> Call:
+        """The present call with other parameters."""
+        return cls.of("", **parameters)
+
+    @property
+    def file(self) -> str:
+        """The file that another command reads."""
+        return str(self.value[0])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The values of parameters, by name."""
+        return dict(self.value[1])
+
+    def __str__(self) -> str:
+        values = [f"{name}={shown(value, _WIDTH)}" for name, value in self.parameters.items()]
+        return f"karat.{self.name}({', '.join(['...', *values])})" if self.name else " and ".join(values)
