@@ -15,7 +15,7 @@ import click
 from karat.cli.terminal import print_text
 from karat.errors import KaratError, Parameter, did_you_mean
 from karat.errors.arguments import is_list_like
-from karat.errors.calls import Call
+from karat.errors.suggestions import SuggestedCall
 
 EVALUATED = "What is evaluated"
 MEASURES = "Measures"
@@ -171,10 +171,14 @@ def naming_options(context: click.Context) -> Iterator[None]:
 
 
 def _spelled(context: click.Context, parameter: Parameter) -> str:
-    return command_text(context, parameter) if isinstance(parameter, Call) else option_text(context.command, parameter)
+    return (
+        command_text(context, parameter)
+        if isinstance(parameter, SuggestedCall)
+        else option_text(context.command, parameter)
+    )
 
 
-def command_text(context: click.Context, call: Call) -> str:
+def command_text(context: click.Context, call: SuggestedCall) -> str:
     """A command that can be run: another one, or that of a context with other values of some options."""
     command = _import_command(call.name) if call.name else context.command
     before, after = [], ([call.file] if call.file else [])

@@ -1,4 +1,4 @@
-"""Calls of functions of karat in messages: on the command line, they are whole commands that can be run."""
+"""Calls of functions that messages suggest; on the command line, they are whole commands that can be run."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from karat.errors import Parameter, shown
 _WIDTH = 1000  # characters of a value: whoever copies a call needs all of it
 
 
-class Call(Parameter):
+class SuggestedCall(Parameter):
     """A function that is to be called with some parameters; or the present call, with these parameters changed.
 
     On the command line, it is a command that reads a file, or the present command with these options changed.
 
-    >>> print(Call.again(fields={"truth": "gold"}), Call.of("judge", "log.jsonl", task="context"), Call.of("look"))
-    fields={'truth': 'gold'} karat.judge(..., task='context') karat.look(...)
+    >>> print(SuggestedCall.again(fields={"truth": "gold"}))
+    fields={'truth': 'gold'}
+    >>> print(SuggestedCall.of("judge", "log.jsonl", task="context"))
+    karat.judge(..., task='context')
     """
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, name: str, file: str = "", /, **parameters: Any) -> Call:
+    def of(cls, name: str, file: str = "", /, **parameters: Any) -> SuggestedCall:
         """A call of another function, with a file as its first argument."""
         return cls(name, (file, parameters))
 
     @classmethod
-    def again(cls, **parameters: Any) -> Call:
+    def again(cls, **parameters: Any) -> SuggestedCall:
         """The present call with other parameters."""
         return cls.of("", **parameters)
 
