@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from types import NoneType
 from typing import Any
 
@@ -17,6 +16,7 @@ from karat.caching import cached_property
 from karat.data.judged import Floats
 from karat.errors import KaratError, Place, enumeration, require, shown
 from karat.reading.columns import missing_columns
+from karat.reading.columns.numbers import LARGEST, LEAVE_EMPTY, are_row_numbers, number_of, too_large
 from karat.reading.columns.spellings import SPELLINGS, find_column
 from karat.scores.bounds import Bounds
 from karat.scores.finding import Finding
@@ -24,11 +24,7 @@ from karat.scores.fingerprint import Fingerprint
 from karat.scores.sample_variance import SampleVariance
 from karat.scores.scores import Scores
 
-_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how pandas writes the row numbers of a data frame
-_NULLS = ("", "nan", "na", "n/a", "null", "none")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-_LARGEST = 1e300  # the sum of larger values may be infinite
-_TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 _SAVE_AGAIN = "Save the scores again."
 
 
@@ -115,7 +111,7 @@ class ScoreTable:
                 require(measure in columns, problem, _SAVE_AGAIN, place=self.place)
             columns = {measure: columns[measure] for measure in about.get("measures", columns)}
         elif ignored := [column for column in values if column not in columns]:
-            without_numbers = [column for column in ignored if not _INDEX.fullmatch(column)]
+            without_numbers = [column for column in ignored if not are_row_numbers(column)]
             message = f"columns without numbers are ignored: {', '.join(without_numbers)}"
             message = message if without_numbers else "the row numbers of a data frame are ignored"
             findings = [Finding("ignored-columns", message, len(ignored))]
@@ -153,28 +149,25 @@ class ScoreTable:
 
     def _numbers(self, name: str) -> Floats | None:
         """A column of numbers; None if most of its cells contain something else."""
-        if _INDEX.fullmatch(name) and name not in self.saved_measures:
+        if are_row_numbers(name) and name not in self.saved_measures:
             return None
         values = self.columns[name]
         column = _plain_numbers(values)
         if column is None:
-            numbers = [_number(value) for value in values]
+            numbers = [number_of(value) for value in values]
             wrong = [at for at, number in enumerate(numbers) if number is None]
             if wrong:
                 known = sum(number is not None and not math.isnan(number) for number in numbers)
                 is_comma = all(_DECIMAL_COMMA.fullmatch(str(values[at]).strip()) for at in wrong)
                 if len(wrong) >= known and not is_comma:
                     return None
-                hint = "Leave the cell empty if the query has no value."
-                hint = "Write numbers with a decimal point." if is_comma else hint
+                hint = "Write numbers with a decimal point." if is_comma else LEAVE_EMPTY
                 place = self.place_of(wrong[0]).inside(f"column {shown(name)}")
                 raise KaratError(f"{shown(values[wrong[0]])} is not a number", place=place, hint=hint)
             column = np.array(numbers, np.float64)
-        for at in np.flatnonzero(np.abs(column) > _LARGEST).tolist():
-            hint = "Leave the cell empty if the query has no value."
-            problem = "is not a finite number" if np.isinf(column[at]) else "is too large to be a score"
+        for at in np.flatnonzero(np.abs(column) > LARGEST).tolist():
             value = values[at].item() if isinstance(values, np.ndarray) else values[at]
-            raise KaratError(f"{shown(value)} {problem}", place=self.place_of(at), hint=hint)
+            raise KaratError(f"{shown(value)} {too_large(column[at])}", place=self.place_of(at), hint=LEAVE_EMPTY)
         return column
 
 
@@ -206,7 +199,7 @@ def column_values(column: Any, place: Place | str, is_measure: bool) -> Sequence
 
 
 def _plain_numbers(values: Sequence[Any]) -> Floats | None:
-    """A column of floats and None, or of texts that are all numbers; None if `_number` must look at each cell."""
+    """A column of floats and None, or of texts that are all numbers; None if `number_of` must look at each cell."""
     if isinstance(values, np.ndarray):
         return values
     kinds = {*map(type, values)}
@@ -216,27 +209,6 @@ def _plain_numbers(values: Sequence[Any]) -> Floats | None:
         return np.array([float(value or "nan") for value in values], np.float64) if kinds == {str} else None
     except ValueError:
         return None
-
-
-def _number(value: Any) -> float | None:
-    """The number in a cell, NaN if it is empty, and None if it is not a number. True counts as 1, and false as 0."""
-    if value is None:
-        return math.nan
-    if isinstance(value, str):
-        text = value.strip().casefold()
-        if text in _NULLS:
-            return math.nan
-        if text in _TRUTH_VALUES:
-            return _TRUTH_VALUES[text]
-        value = text
-    elif not isinstance(value, Real) and type(value).__name__ != "Decimal":
-        return None
-    try:
-        return float(value)
-    except ValueError:
-        return None
-    except OverflowError:  # an integer beyond the range of floats
-        return math.inf
 
 
 def _asked(data: Any, place: Place | str) -> dict[str, str]:

@@ -14,6 +14,8 @@ sample, which the tests read. A new tool is such a file and its sample. A shape 
 - `attributes`: whether spans have attributes as lists of keys and values, as OTLP writes them.
 - `separator`: what is between the entries of a list that was written as text into a table.
 - `documents`: where the id, content, score and metadata of a document are, if they have other names than usual.
+- `scores`: where scores are that the tool computed: see `karat.reading.shapes.scores`. Numbers that are fields of the
+  records themselves need no such table.
 
 Paths are those of `karat.reading.records.paths`.
 """
@@ -32,6 +34,7 @@ from typing import Any, Self
 from karat.errors import KaratError, Parameter, Place, did_you_mean, enumeration, shown
 from karat.reading.bytes.names import FORMATS
 from karat.reading.records.paths import Record, field_value
+from karat.reading.shapes.scores import ScorePlaces
 
 _FOLDER = Path(__file__).parent
 _FIRST = 100  # records that show which tool wrote them
@@ -60,6 +63,7 @@ class Shape:
     attributes: bool = False
     separator: str | None = None
     documents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scores: ScorePlaces = field(default_factory=ScorePlaces)
 
     @classmethod
     def of(cls, tool: str, table: Mapping[str, Any]) -> Self:
@@ -67,7 +71,8 @@ class Shape:
         paths = {name: {key: _listed(path) for key, path in table.get(name, {}).items()} for name in _TABLES}
         others = {name: value for name, value in table.items() if name not in _TABLES}
         lists = {name: _listed(table.get(name, ())) for name in ("needs", "lacks", "parents")}
-        return cls(tool, **(others | lists | paths))
+        scores = {name: _listed(value) if name in _LISTS else value for name, value in others.pop("scores", {}).items()}
+        return cls(tool, scores=ScorePlaces(**scores), **(others | lists | paths))
 
     def without(self, fields: Collection[str]) -> Self:
         """The same shape without fields that are read from elsewhere; the query of the tool is then the question."""
@@ -139,6 +144,7 @@ class Shape:
 
 
 _TABLES = ("fields", "documents")
+_LISTS = ("inside", "value")
 _DOCUMENTS = {"retrieved", "truth"}
 
 
