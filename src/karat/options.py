@@ -19,6 +19,7 @@ Names = Literal["canonical", "asked"]
 Duplicates = Literal["error", "first"]
 Unknown = Literal["bounds", "skip", "error"]
 GateUnknown = Literal["bounds", "skip", "error", "worst"]
+Order = Literal["score"]
 Engine = Literal["local", "spark"]
 Format = Literal["table", "tsv", "csv", "json", "jsonl", "markdown", "latex"]
 Test = Literal["randomization", "t", "wilcoxon", "bootstrap", "tukey"]
@@ -151,6 +152,13 @@ def check_grade(rel: object) -> float | None:
         hint: Message = ["Pass a grade, for example ", Parameter("rel", 2), "."]
         raise KaratError([Parameter("rel", rel), " is not a number"], hint=hint)
     return grade
+
+
+def check_order(order: object) -> None:
+    """Reject an order of the documents of results that is not known."""
+    hint: Message = ["Use ", Parameter("order", "score"), ", or leave it out: the order of a list is kept."]
+    if order is not None and order not in get_args(Order):
+        raise KaratError([Parameter("order", order), " is not an order of documents"], hint=hint)
 
 
 def check_choice(option: str, value: object, choices: tuple[str, ...]) -> str:

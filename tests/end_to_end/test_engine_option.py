@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     ("words", "message"),
     [
         ("qrels run --master local[2]", "karat: --master is an option of Spark. Add --engine spark, or leave --master"),
-        ("qrels run --order position", "karat: --order is an option of Spark. Add --engine spark, or leave --order"),
+        ("qrels run --order position", "karat: --order position is not an order of documents. Use --order score"),
         ("qrels run --per-query-path scores", "karat: --per-query-path is an option of Spark. Add --engine spark, or"),
         (
             "qrels run --engine spark --per-query-path scores --per-query",
@@ -45,6 +45,11 @@ def folder(tmp_path: Path) -> Path:
         ("qrels run --engine spark --report r.html", "karat: --report needs documents in this process, and on Spark"),
         ("qrels run --engine spark --field query=id", "karat: --field needs documents in this process, and on Spark"),
         ("qrels run --engine spark --verdicts run", "karat: --verdicts is not supported on Spark. Evaluate the run"),
+        (
+            "qrels run --order score",
+            "karat: qrels: --order is about the lists of results, and runs are ranked by score. Leave it out.",
+        ),
+        ("qrels run --engine spark --lower-is-better latency", "karat: --lower-is-better is not supported on Spark."),
         ("qrels run --engine spark --corpus run", "karat: --corpus is not supported on Spark. Evaluate the run"),
         ("qrels --engine spark", "karat: qrels: this is read as ground truth, but no run was given. Add a run"),
         ("qrels - --engine spark", "karat: standard input cannot be read by Spark. Save it as a file."),

@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "output": "errors",
     "reading.bytes": "errors",
     "reading.columns": "errors",
-    "reading": "caching data documents errors reading.bytes reading.columns",
+    "reading": "caching data documents errors options reading.bytes reading.columns",
     "registry": "caching errors",
     "matching": "caching data documents errors output reading registry",
     "ranking": "data documents errors matching options reading reading.bytes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from karat.errors import KaratError
 from karat.grounding.responses.responses import Passage, Response, Sentence, items_of
 from karat.grounding.responses.results import read_labelled_results, read_responses
 from karat.grounding.verdict_file.records import read_item
+from karat.reading.records.results import WantedResults
 
 D1, D2 = {"id": "d1", "content": "Gold is soft."}, {"id": "d2", "content": "Gold is yellow."}
 
@@ -88,7 +90,7 @@ def test_the_hint_for_results_that_cannot_be_read_is_about_answers(tmp_path: Pat
     file = tmp_path / "rag.jsonl"
     file.write_text(content)
     hint = re.escape('Each line is one object: {"query": "...", "retrieved": [...], "answer": "..."}')
-    for read in (read_responses, read_labelled_results):
+    for read in (read_responses, partial(read_labelled_results, wanted=WantedResults())):
         with pytest.raises(KaratError, match=hint):
             read(file)
 

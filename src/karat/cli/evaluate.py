@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     "runs", "RUN...", "Runs, in the same formats. After a results file: more results files.", repeatable=True
 )
 @opt.measures
-@opt.system_options()
+@opt.system_options(on_spark="; with --engine spark, the column that gives the order of a run's rows")
+@opt.lower_is_better
 @opt.intervals
 @opt.by
 @opt.option(

@@ -112,7 +112,9 @@ def command(
 
     config_file = read_config(config) if config is not None else find_config()
     rules = [rule for kind in KINDS for text in values.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
-    strict = any(opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields", "records", "verdicts"))
+    strict = any(
+        opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields", "records", "order", "verdicts")
+    )
     field_option, set_in_file = "--field", dict[str, Any]()
     if config_file is not None:
         in_config = _option_values(config_file.options)
@@ -291,8 +293,9 @@ def _load(
     names: list[str] = []
     findings: list[Finding] = []
     if not is_saved_scores(opened[paths[0]], inputs.formats.get("truth")):
-        # Verdicts may have rubrics, whose names are those of measures.
-        if not inputs.verdicts and not is_saved_scores(opened[paths[-1]], inputs.formats.get("run")):
+        # Verdicts may have rubrics, and results numbers, whose names are those of measures.
+        is_run = len(paths) > 1 and not is_saved_scores(opened[paths[-1]], inputs.formats.get("run"))
+        if is_run and not inputs.verdicts:
             check_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from karat.caching import cached_property
 from karat.errors import KaratError, did_you_mean, enumeration, shown
-from karat.options import UNKNOWN_LABELS, Unknown
+from karat.options import UNKNOWN_LABELS, Order, Unknown, check_order
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.columns import GivenNames, IfPresent, plain_names
 from karat.reading.columns.spellings import Role
@@ -55,6 +55,8 @@ class Inputs:
     verdicts: tuple[str, ...] = ()
     author: str | None = None
     unknown: Unknown = UNKNOWN_LABELS.default
+    order: Order | None = None
+    """what the documents of results are sorted by"""
     accepts_saved: bool = False
     """whether a file may also contain saved scores"""
     force: bool = False
@@ -73,6 +75,7 @@ class Inputs:
             queries=inputs.texts("queries", values.get("queries", ())),
             corpus=inputs.texts("corpus", values["corpus"]),
             shows_texts=is_shown,
+            order=parse_order(values),
             verdicts=tuple(values.get("verdicts", ())),
             author=values.get("author"),
             # A gate can also decide by the worst value of saved scores.
@@ -184,6 +187,20 @@ def _is_author(by: str) -> bool:
     from karat.cli.files import split_column
 
     return (by == "human" or by.startswith("human:")) and not os.path.exists(split_column(by)[0])
+
+
+def parse_order(values: Mapping[str, Any]) -> Order | None:
+    """The value of `--order`: on Spark, it is a column, which is not read here."""
+    order: Order | None = values.get("order")
+    if values.get("engine") == "spark":
+        return None
+    try:
+        check_order(order)
+    except KaratError as error:
+        if "engine" in values:
+            error.add_hint("With --engine spark, it is a column.")
+        raise
+    return order
 
 
 def parse_inputs(values: Mapping[str, Any]) -> Inputs:

@@ -43,7 +43,7 @@ def _judge_option(name: str) -> Callable[[Any], Any]:
     example="karat judge generated.jsonl --task support --model gpt-5-mini --estimate",
     groups={
         "What is judged": (
-            "task", "rubric", "system", "queries", "corpus", "depth", "overlap",
+            "task", "rubric", "system", "queries", "corpus", "order", "depth", "overlap",
             "ties", "duplicates", "ignore_identical_ids",
         ),
         "The model": (

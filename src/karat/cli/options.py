@@ -340,7 +340,9 @@ lower_is_better = option(
 )
 
 
-def system_options(unknown_labels: Option = UNKNOWN_LABELS) -> Callable[[Function], Function]:
+def system_options(unknown_labels: Option = UNKNOWN_LABELS, on_spark: str = "") -> Callable[[Function], Function]:
     """The options of an evaluation, as `karat.options` declares them; the labels and texts; and how files are read."""
     match, *others = _EVALUATION_OPTIONS.values()
-    return in_order(match, _verdict_options(unknown_labels), queries, corpus, *others, fields, input_options)
+    help = f"Sort the documents of each list in results by score, instead of keeping their order: score{on_spark}."  # noqa: A001
+    order = option("--order", group=EVALUATED, metavar="ORDER", help=help)
+    return in_order(match, _verdict_options(unknown_labels), queries, corpus, *others, order, fields, input_options)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LOCALLY = "Evaluate the run without --engine spark, or leave {} out."
 # What these options show is not in the scores, and documents stay on the executors.
 _OF_DOCUMENTS = ("explain", "bounds", "report", "fields", "records", "by")
-_OF_SPARK = ("master", "order", "per_query_path")
+_OF_SPARK = ("master", "per_query_path")
 # What these options show is computed from the scores of every query.
 _OF_QUERIES = ("per_query", "by", "plot")
 
@@ -41,12 +41,6 @@ engine_options = opt.in_order(
         " machine: local[*].",
     ),
     opt.option(
-        "--order",
-        group=EVALUATED,
-        metavar="COLUMN",
-        help="With --engine spark: the column that gives the order of a run's rows.",
-    ),
-    opt.option(
         "--per-query-path",
         group=OUTPUT,
         metavar="FOLDER",
@@ -63,8 +57,9 @@ def check_engine(values: Mapping[str, Any]) -> None:
                 name = {"fields": "--field", "by": "--by relevant"}.get(option, f"--{option}")
                 what = f"{name} needs documents in this process, and on Spark they stay in the executors"
                 raise KaratError(what, hint=_LOCALLY.format(name))
-        for option in ("corpus", "verdicts"):
-            require(not values[option], f"--{option} is not supported on Spark", _LOCALLY.format(f"--{option}"))
+        for option in ("corpus", "verdicts", "lower_is_better"):
+            name = _spelled(option)
+            require(not values[option], f"{name} is not supported on Spark", _LOCALLY.format(name))
         if values["per_query_path"] is not None:
             _check_stored(values)
         return

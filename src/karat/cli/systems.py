@@ -30,6 +30,7 @@ from karat.scores.columns import with_lower_is_better
 from karat.scores.finding import hint_about_documents
 from karat.scores.loading import read_scores
 
+_ORDER_OF_RUNS = ("--order is about the lists of results, and runs are ranked by score", "Leave it out.")
 _MAYBE_SCORES: tuple[Content, ...] = ("documents or scores", "nothing")
 
 
@@ -57,8 +58,6 @@ class SystemFiles:
     ) -> None:
         self.inputs, self.settings = inputs, settings
         self.options: Any = {**settings.options, "match": matcher_of(settings.options["match"])}
-        if not inputs.accepts_saved and not inputs.verdicts:
-            settings.check_measures()
         if inputs.split is not None or is_data_set(paths[0]):
             paths = [qrels_of_split(paths[0], inputs.split), *paths[1:]]
         self.opened = {path: opened[path] if path in opened else InputFile(split_system(path)[0]) for path in paths}
@@ -80,7 +79,8 @@ class SystemFiles:
             raise KaratError(what, place=named, hint=f"Name one of them, such as {paths[0]}.")
         self.files = paths if self.without_truth else paths[1:]
         saved = self._saved(paths, contents)
-        if not saved and not inputs.verdicts:  # which may have rubrics, whose names are those of measures
+        # Verdicts may have rubrics, and results may have numbers, whose names are those of measures.
+        if not saved and not inputs.verdicts and not self.without_truth:
             settings.check_measures()
         hint = "Add a run after it, or name a results file, which contains its ground truth."
         require(self.files, "this file is read as ground truth, but no run was given", hint, place=self.first.name)
@@ -200,15 +200,20 @@ class SystemFiles:
         saved = {each.name: each.saved for each in self.systems if each.saved is not None}
         lower = self.settings.lower_is_better
         hint = "Of karat's own measures, it is known which values are better."
-        require(saved or not lower, "--lower-is-better applies to saved scores", hint)
-        saved = with_lower_is_better(saved, lower)
+        what = "--lower-is-better applies to saved scores and to numbers of a log"
+        require(saved or self.without_truth or not lower, what, hint)
         names, findings = with_static_model(self.settings.names({name for each in saved.values() for name in each}))
         paths = {system.name: system.path for system in self.systems}
-        scores = {name: _select_measures(each, names, paths[name]) for name, each in saved.items()}
         new = {name: path for name, path in paths.items() if name not in saved}
+        # The names of numbers in results may contain anything, so texts with names are passed on as they are.
+        texts = names if findings else self.settings.measures
+        evaluated = self._evaluated_results(new, texts) if self.without_truth else {}
+        directed = with_lower_is_better({**saved, **evaluated}, lower) if lower else {**saved, **evaluated}
+        scores = {name: _select_measures(directed[name], names, paths[name]) for name in saved}
         if self.without_truth:
-            scores = with_findings({**scores, **self._evaluated_results(new, names)}, findings)
+            scores = with_findings({**directed, **scores}, findings)
         else:
+            require(self.inputs.order is None, *_ORDER_OF_RUNS, place=self.first.name)
             what = f"{self.inputs.field_option} applies to results, one JSON object per line"
             require(not self.inputs.fields, what, "Leave it out.", place=self.first.name)
             what = "--records applies to results, which contain their ground truth"
@@ -234,6 +239,7 @@ class SystemFiles:
                 measures or None,
                 fields=fields,
                 input_format=inputs.formats.get("truth"),
+                order=inputs.order,
                 records=inputs.records,
                 name=name,
                 **labels,
@@ -275,7 +281,7 @@ class SystemFiles:
             inputs.field_option: inputs.fields, "--records": inputs.records is not None,
             "--input-format": inputs.formats, "--column": inputs.columns,
             "--split": inputs.split is not None, "--corpus": inputs.corpus_to_match(options["match"]),
-            "--verdicts": inputs.verdicts,
+            "--verdicts": inputs.verdicts, "--order": inputs.order,
         }  # fmt: skip
         unused = [option for option, is_changed in changed.items() if is_changed]
         if unused and self.settings.rejects_unused_options:

@@ -13,11 +13,20 @@ from karat.errors.arguments import check_text
 from karat.evaluation.answers import score_answers
 from karat.evaluation.documents import EvaluationPlan, score_documents
 from karat.evaluation.findings import empty_results
+from karat.evaluation.log_numbers import (
+    AskedMeasures,
+    measures_to_compute,
+    names_of_measures,
+    names_of_numbers,
+    number_scores,
+    possible_meanings,
+    with_all_numbers,
+)
 from karat.evaluation.reading import CorpusMatcher, EvaluationOptions
 from karat.matching.matchers import matcher_of
-from karat.options import Unknown, complete_options
-from karat.reading.records.result_fields import PARTS
-from karat.reading.records.results import Results, read_results
+from karat.options import Order, Unknown, complete_options
+from karat.reading.records.result_fields import PARTS, Part
+from karat.reading.records.results import Results, WantedResults, read_results
 from karat.registry import Measure, Subject
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
@@ -25,15 +34,15 @@ from karat.registry.selection import (
     Measures,
     Rubrics,
     Selection,
-    listed_measures,
+    measure_list,
     of_subject,
-    possible_measures,
     reject_without_labels,
     select_measures,
     subject_of,
 )
 from karat.scores import Finding, Scores
 from karat.scores.bounds import Bounds, bounds_of_rows
+from karat.scores.columns import with_lower_is_better
 from karat.scores.fingerprint import merged_fingerprint
 from karat.scores.sample_variance import SampleVariance, variances_of_rows
 
@@ -53,6 +62,8 @@ def evaluate_results(
     verdicts: Any = None,
     author: str | None = None,
     unknown: Unknown = "bounds",
+    order: Order | None = None,
+    lower_is_better: Iterable[str] = (),
     **options: Unpack[EvaluationOptions],
 ) -> Scores:
     """Evaluate the results of a RAG system: a list of records, one per question, or a file in any format.
@@ -67,41 +78,37 @@ def evaluate_results(
     `retrieved` and the `answer`, and may be a submission to TREC RAG. `author` and `unknown` are those of
     `evaluate_verdicts`. `CitationValid` needs no labels.
 
+    Numbers that the records have, such as a latency, or scores of another tool, are measures by their name; a name may
+    be a path (`usage.total_tokens`). `lower_is_better` names those that get worse as they rise. `order="score"` sorts
+    the documents of a list by their scores, highest first; by default, the list is the ranking.
+
     >>> record = {"query": "How soft?", "truth": ["Gold is soft."], "retrieved": ["Iron rusts.", "is soft"]}
     >>> evaluate_results([record], "RR", match="chunk")["RR"]
     0.5
     >>> evaluate_results([{**record, "gold_answers": ["soft"], "answer": "Soft!"}], ["EM(normalize=true)", "R"]).means
     {'EM(normalize=true)': 1.0, 'R': 0.0}
     """
-    listed = None if measures is None else listed_measures(measures)
+    listed = None if measures is None else measure_list(measures)
     settings = complete_options(options)
     check_text("name", name)
     matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
     verdicts, rubrics = _with_rubrics(verdicts)
     if verdicts is None:
         _reject_choice_of_labels(author, unknown)
-    needed, ambiguous = _needed_subjects(listed or (), rubrics, has_verdicts=verdicts is not None)
-    required = [part for part in PARTS if part in needed]
-    optional = PARTS if listed is None or ambiguous else ()
+    wanted, needs_responses = _wanted(listed, rubrics, has_verdicts=verdicts is not None)
+    wanted = replace(wanted, order=order)
     labelled: LabelledResults | None = None
-    if verdicts is None and "verdicts" not in needed:
-        read = read_results(results, fields, required, optional, input_format, records)
+    if not needs_responses:
+        read = read_results(results, fields, wanted, input_format, records)
     else:
         from karat.evaluation.verdicts import LabelledResults
 
-        labelled = LabelledResults.read(
-            results, verdicts, fields, required, optional, input_format, records, name, author
-        )
+        labelled = LabelledResults.read(results, verdicts, fields, wanted, input_format, records, name, author)
         read = labelled.results
-    names = _default_measures(read, labelled) if listed is None else listed
-    subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts
-    selected = select_measures(names, settings["rel"], subjects, rubrics)
-    parts = [*_scores_of_parts(read, selected, settings, name)]
-    if labelled and (of_verdicts := of_subject(selected, "verdicts")):
-        parts.append(labelled.scores(of_verdicts, unknown, name))
-    scores = _merge(parts, read.queries, list(map(str, selected)), name)
+    asked = _asked_measures(listed, rubrics, read, labelled, has_verdicts=verdicts is not None)
+    scores = _scores(asked, rubrics, read, labelled, settings, unknown, name)
     unscored = [] if listed else _unscored(read, labelled)
-    return _with_notes(scores, read, unscored)
+    return with_lower_is_better({"": _with_notes(scores, read, asked, unscored)}, lower_is_better)[""]
 
 
 def _with_rubrics(verdicts: Any) -> tuple[VerdictRecords | None, Rubrics]:
@@ -122,19 +129,82 @@ def _reject_choice_of_labels(author: str | None, unknown: Unknown) -> None:
     require(author is None and unknown == "bounds", what, hint)
 
 
-def _needed_subjects(
-    measures: Iterable[str | Measure], rubrics: Rubrics, has_verdicts: bool
-) -> tuple[set[Subject], bool]:
-    """What the measures need, and whether any measure fits documents and answers, as F1 does."""
-    possible = [[each] if isinstance(each, Measure) else possible_measures(each, rubrics) for each in measures]
-    unambiguous = [fitting[0] for fitting in possible if len(fitting) == 1]
-    if not has_verdicts:
-        for measure in unambiguous:
-            reject_without_labels(measure)
-    elif possible and not any(subject_of(measure) == "verdicts" for fitting in possible for measure in fitting):
+def _wanted(listed: Sequence[str | Measure] | None, rubrics: Rubrics, has_verdicts: bool) -> tuple[WantedResults, bool]:
+    """What is read from results to compute the measures, and whether the responses in them are, for labels."""
+    if listed is None:
+        return WantedResults(numbers=None), has_verdicts
+    names = names_of_measures(listed)
+    possible = {name: possible_meanings(name, rubrics) for name in names}
+    known = [fitting for fitting in possible.values() if fitting]
+    if has_verdicts and len(known) == len(possible) and not any(map(_any_of_verdicts, known)):
         hint = "Add a measure such as Faithfulness, or leave the verdicts out."
         raise KaratError("none of these measures is computed from verdicts", hint=hint)
-    return {subject_of(measure) for measure in unambiguous}, len(unambiguous) < len(possible)
+    required: dict[Part, list[str]] = {}
+    needs_responses = has_verdicts
+    for name, fitting in possible.items():
+        subject = subject_of(fitting[0]) if len(fitting) == 1 else None
+        if subject == "documents" or subject == "answers":
+            required.setdefault(subject, []).append(str(name))
+        elif subject == "verdicts":
+            needs_responses |= not fitting[0].needs_labels
+    # Some names fit documents and answers, as F1 does.
+    optional = PARTS if any(len(fitting) > 1 for fitting in known) else ()
+    ordered = {part: required[part] for part in PARTS if part in required}
+    return WantedResults(ordered, tuple(optional), names_of_numbers(listed)), needs_responses
+
+
+def _any_of_verdicts(measures: Iterable[Measure]) -> bool:
+    return any(subject_of(measure) == "verdicts" for measure in measures)
+
+
+def _asked_measures(
+    listed: Sequence[str | Measure] | None,
+    rubrics: Rubrics,
+    read: Results,
+    labelled: LabelledResults | None,
+    *,
+    has_verdicts: bool,
+) -> AskedMeasures:
+    """The measures that are computed, and the numbers that are taken from the log."""
+    if listed is None:
+        has_others = labelled is None and not read.parts  # only numbers
+        return with_all_numbers([] if has_others else _default_measures(read, labelled), read.numbers)
+
+    def can_be_computed(measure: Measure) -> bool:
+        if subject_of(measure) == "verdicts":
+            return labelled is not None and labelled.suffices_for(measure)
+        return subject_of(measure) in read.parts
+
+    asked = measures_to_compute(listed, read.numbers, rubrics, can_be_computed)
+    for name in asked.own if not has_verdicts else ():
+        possible = possible_meanings(name, rubrics)
+        if len(possible) == 1:
+            reject_without_labels(possible[0])
+    return asked
+
+
+def _scores(
+    asked: AskedMeasures,
+    rubrics: Rubrics,
+    read: Results,
+    labelled: LabelledResults | None,
+    settings: Mapping[str, Any],
+    unknown: Unknown,
+    name: str,
+) -> Scores:
+    """The scores of documents, of answers and by labels, and the numbers of the log, in one table."""
+    subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts
+    selected: Selection = {}
+    if asked.own or not asked.numbers:
+        selected = select_measures(asked.own, settings["rel"], subjects, rubrics)
+    parts = [*_scores_of_parts(read, selected, settings, name)]
+    if labelled and (of_verdicts := of_subject(selected, "verdicts")):
+        parts.append(labelled.scores(of_verdicts, unknown, name))
+    if asked.numbers:
+        parts.append(number_scores(read, asked, name))
+    columns = {asked_name: str(measure) for measure, names in selected.items() for asked_name in names}
+    order = [columns.get(str(measure), str(measure)) for measure in asked.order]
+    return _merge(parts, read.queries, list(dict.fromkeys(order)), name)
 
 
 def _default_measures(read: Results, labelled: LabelledResults | None) -> list[str]:
@@ -197,9 +267,9 @@ def _unscored(read: Results, labelled: LabelledResults | None) -> list[Finding]:
     return [*(Finding("unscored", *what) for what in read.unscored), *(labelled.unscored if labelled else ())]
 
 
-def _with_notes(scores: Scores, read: Results, unscored: Sequence[Finding]) -> Scores:
+def _with_notes(scores: Scores, read: Results, asked: AskedMeasures, unscored: Sequence[Finding]) -> Scores:
     """The same scores with the questions, and with findings about how the results were read."""
-    notes = [Finding("reading", note, 0) for note in read.notes]
+    notes = [Finding("reading", note, 0) for note in (*read.notes, *asked.notes)]
     scored = {*scores.queries}  # a query without documents and answers may have labels
     ignored = [query for query in read.empty if query not in scored]
     findings = (*notes, *scores.findings, *unscored, *empty_results(ignored))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
@@ -30,8 +30,8 @@ from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_re
 from karat.options import Unknown, check_choice
 from karat.reading.pairs.digests import LazyDigests, digest
 from karat.reading.records.records import without_collection
-from karat.reading.records.result_fields import Part
-from karat.reading.records.results import Results
+from karat.reading.records.results import Results, WantedResults
+from karat.registry import Measure
 from karat.registry.selection import Measures, Selection, asked_names, listed_measures, select_measures
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
@@ -103,8 +103,7 @@ class LabelledResults:
         results: Any,
         verdicts: Any,
         fields: Mapping[str, str] | None,
-        required: Collection[Part],
-        optional: Collection[Part],
+        wanted: WantedResults,
         input_format: str | None,
         records: str | None,
         name: str,
@@ -120,8 +119,7 @@ class LabelledResults:
             results,
             system=name or None,
             fields=fields,
-            required=required,
-            optional=optional,
+            wanted=wanted,
             format=input_format,
             records=records,
         )
@@ -130,13 +128,17 @@ class LabelledResults:
         runs = responses.systems
         system = name if name in labels.systems or not runs else runs[0]
         selected = select(labels, system, author, responses.responses, named_by=_NAMED_BY)
-        notes = read.notes if read.parts else responses.notes
+        notes = read.notes if read.parts else (*responses.notes, *read.numbers.notes)
         return cls(replace(read, notes=notes), selected, responses.no_answers)
 
     @property
     def measures(self) -> list[str]:
         """The measures that the labels suffice for."""
         return _labelled_measures(self.selected)
+
+    def suffices_for(self, measure: Measure) -> bool:
+        """Whether the labels suffice for a measure, or it needs none."""
+        return bool(labelled_samples(measure, self.selected.facts))
 
     @property
     def unscored(self) -> list[Finding]:

@@ -23,6 +23,7 @@ from karat.options import (
     Correction,
     GateOptions,
     GateUnknown,
+    Order,
     RankingOptions,
     Test,
     find_choice,
@@ -34,6 +35,7 @@ from karat.reading.records.records import field_names
 _EVALUATION = {name.replace("_", "-"): option for name, option in EVALUATION_OPTIONS.items()}
 _CHOICES: dict[str, tuple[str, ...]] = {
     "test": get_args(Test), "correction": get_args(Correction), "unknown": get_args(GateUnknown),
+    "order": get_args(Order),
     **{name: option.choices for name, option in _EVALUATION.items() if option.choices},
 }  # fmt: skip
 _SWITCHES = (
@@ -76,6 +78,7 @@ class Options(RankingOptions, GateOptions, total=False):
     corpus: list[str]
     verdicts: list[str]
     author: str
+    order: Order
 
 
 @dataclass(frozen=True)

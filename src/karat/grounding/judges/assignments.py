@@ -134,7 +134,7 @@ def _check_tasks(options: JudgeOptions) -> None:
     """Reject options that do not fit together: no task, tasks about different things, and what has no effect."""
     others: tuple[str, ...] = ("depth", "overlap")
     if options.is_about_documents:
-        others = ("rubric", "system", "fields", "records")
+        others = ("rubric", "system", "fields", "records", "order")
         if about_answers := [task for task in options.tasks if task != RELEVANCE]:
             are = "is" if len(about_answers) == 1 else "are"
             what = f"the task {RELEVANCE} is about documents of runs, and {enumeration(about_answers, 'and')} {are}"
@@ -171,6 +171,7 @@ def _answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignme
             needed=tuple(needed),
             format=options.input_format,
             records=options.records,
+            order=options.order,
         )
         for name, source in zip(names, sources, strict=True)
     ]

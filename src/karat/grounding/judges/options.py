@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict, get_args, get_type_hin
 
 from karat.errors import KaratError, Message, Parameter, require
 from karat.errors.arguments import as_count, as_number, check_path, check_switch, check_text
-from karat.options import Option, Recipe, check_choice, check_names
+from karat.options import Option, Order, Recipe, check_choice, check_names, check_order
 
 RELEVANCE = "relevance"
 """the task of judging documents instead of answers"""
@@ -68,6 +68,7 @@ class JudgeArguments(TypedDict, total=False):
     fields: Mapping[str, str] | None
     records: str | None
     input_format: str | None
+    order: Order | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +124,9 @@ class JudgeOptions:
     input_format: Annotated[str | None, _Help("FORMAT", "The format of the files, if their names do not say it.")] = (
         None
     )
+    order: Annotated[
+        Order | None, _Help("ORDER", "Sort the documents of each list by score, instead of keeping their order: score.")
+    ] = None
 
     def __post_init__(self) -> None:
         for name, (least, most) in _COUNTS.items():
@@ -144,6 +148,7 @@ class JudgeOptions:
             check_key_variable(self.api_key_env)
         if self.prompts is not None:
             check_path(self.prompts, "prompts")
+        check_order(self.order)
         for name in ("replay", "retry_failed"):
             object.__setattr__(self, name, check_switch(name, getattr(self, name)))
         both = self.replay and self.retry_failed

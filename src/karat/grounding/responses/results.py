@@ -13,10 +13,10 @@ from karat.errors import KaratError, Place
 from karat.grounding.responses.responses import Passage, Response, Responses
 from karat.grounding.responses.trec_rag import is_trec_rag, read_trec_rag
 from karat.grounding.verdict_file.records import IMPLIED
+from karat.options import Order
 from karat.reading.records.generated import GeneratedResults
 from karat.reading.records.paths import Record
-from karat.reading.records.result_fields import Part
-from karat.reading.records.results import HINT_ON_ANSWERS, Results, results_of
+from karat.reading.records.results import HINT_ON_ANSWERS, Results, WantedResults, results_of
 from karat.reading.records.sources import RecordSource, read_records
 from karat.reading.texts.texts import read_texts
 
@@ -31,6 +31,7 @@ def read_responses(
     needed: Collection[str] = ("answer",),
     format: str | None = None,  # noqa: A002
     records: str | None = None,
+    order: Order | None = None,
 ) -> Responses:
     """Read generated answers from results or from a submission to TREC RAG: a file, a list of records, a data frame.
 
@@ -46,7 +47,7 @@ def read_responses(
     def read(source: RecordSource) -> Responses:
         if _is_submission(source.records):
             return read_trec_rag(source.records, system)
-        return _responses_of_results(source, system, fields, needed, has_corpus=corpus is not None)
+        return _responses_of_results(source, system, fields, needed, order, has_corpus=corpus is not None)
 
     return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS, records), queries, corpus)
 
@@ -54,10 +55,9 @@ def read_responses(
 def read_labelled_results(
     source: Any,
     *,
+    wanted: WantedResults,
     system: str | None = None,
     fields: Mapping[str, str] | None = None,
-    required: Collection[Part] = (),
-    optional: Collection[Part] = (),
     format: str | None = None,  # noqa: A002
     records: str | None = None,
 ) -> tuple[Results, Responses]:
@@ -72,8 +72,9 @@ def read_labelled_results(
             return Results(source.name, queries, {}, {}, {}, {}, questions=questions), responses
         kept: list[tuple[Place, Record]] = []
         copied = replace(source, records=_copy_records(source.records, kept))
-        results = results_of(copied, fields, required, optional, labelled=True)
-        return results, _responses_of_results(replace(source, records=kept), system, fields, (), has_corpus=False)
+        results = results_of(copied, fields, wanted, labelled=True)
+        kept_source = replace(source, records=kept)
+        return results, _responses_of_results(kept_source, system, fields, (), wanted.order, has_corpus=False)
 
     return read_records(source, fields, format, read, HINT_ON_ANSWERS, records)
 
@@ -104,11 +105,12 @@ def _responses_of_results(
     system: str | None,
     fields: Mapping[str, str] | None,
     needed: Collection[str],
+    order: Order | None,
     *,
     has_corpus: bool,
 ) -> Responses:
     name = source.name
-    results = GeneratedResults(source, fields, needed)
+    results = GeneratedResults(source, fields, needed, order)
     strings_are_ids = has_corpus or _are_ids(results.documents())
     responses = []
     fault: KaratError | None = None

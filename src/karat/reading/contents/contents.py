@@ -19,6 +19,7 @@ from karat.errors import KaratError, Place
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import Format, is_arrow
 from karat.reading.bytes.part_files import DESCRIPTION, METADATA
+from karat.reading.columns.numbers import number_of
 from karat.reading.columns.spellings import SPELLINGS, find_column, is_spelling
 from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.data_sets import is_data_set, named_data_set
@@ -100,6 +101,12 @@ class _Facts:
         return bool(self.by_field["gold_answers"] or self.by_field["answer"])
 
     @cached_property
+    def has_outputs(self) -> bool:
+        """Whether there are answers, or texts of documents, and not numbers in a column that is named so."""
+        names = (self.by_field["answer"] | self.by_field["retrieved"]) - {self.record_query}
+        return any(number_of(record.get(name)) is None for record in self.sample.records for name in names)
+
+    @cached_property
     def record_query(self) -> str | None:
         """The column of queries, if each record is about a query; beside a text, `_id` is the id of a document."""
         query = find_column(self.sample.names, "record_query")
@@ -137,6 +144,7 @@ _RULES: tuple[tuple[str, Callable[[_Facts], object]], ...] = (
     ("truth", lambda facts: facts.has_pairs and facts.has_grades and not facts.has_scores),
     ("run", lambda facts: facts.has_pairs and facts.has_scores and not (facts.has_grades or facts.is_beir)),
     ("documents", lambda facts: facts.has_documents),
+    ("results", lambda facts: facts.is_table and facts.record_query and facts.has_outputs),
     ("scores", lambda facts: facts.is_table and facts.has_values),
     ("documents", lambda facts: facts.is_table),
     ("texts", lambda facts: facts.names == {"qid", "query"}),  # PyTerrier's topics

@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from karat.errors import KaratError, Place
+from karat.options import Order
+from karat.reading.records.document_order import DocumentOrder
 from karat.reading.records.field_readers import FieldReader, documents_of_record
 from karat.reading.records.missing_fields import missing_fields_error
 from karat.reading.records.paths import Record, field_value
@@ -33,7 +35,8 @@ class GeneratedAnswer(NamedTuple):
 class GeneratedResults:
     """Results as far as they are about answers, without ground truth. The records are read anew each time, not kept.
 
-    `fields` maps karat's field names to those of the records; `needed` are the fields that must be present.
+    `fields` maps karat's field names to those of the records; `needed` are the fields that must be present, and `order`
+    is that of documents.
     """
 
     def __init__(
@@ -41,11 +44,18 @@ class GeneratedResults:
         source: RecordSource,
         fields: Mapping[str, str] | None,
         needed: Collection[str],
+        order: Order | None = None,
     ) -> None:
         self._source, self._name, self._records, self._needed = source, source.name, source.records, needed
         self._fields = fields_of_results(Rereadable(self._valid), fields, _READ, self._name, _NEEDED)
-        self.notes = (*self._fields.notes, *source.unused_notes(self._fields, self._valid()))
+        self._notes = (*self._fields.notes, *source.unused_notes(self._fields, self._valid()))
+        self._order = DocumentOrder(order)
         self.has_answers = next(self._values("answer"), None) is not None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the names of fields and, once all answers are read, on the order of documents."""
+        return (*self._notes, *self._order.notes(self._name))
 
     def documents(self) -> Iterator[Any]:
         """What was retrieved for each query, as far as it is valid."""
@@ -62,8 +72,10 @@ class GeneratedResults:
         for place, record, query, values in fields_by_query(self._records, names, {}):
             present |= values.keys() if query is None else {"query", *values}
             if query is not None:
-                read = [readers[field].read(values[field], place) if field in values else None for field in _READ]
-                yield GeneratedAnswer(query, question_text(record, name_of_question), *read)
+                read = {field: readers[field].read(values[field], place) for field in values if field in _READ}
+                if "retrieved" in read:
+                    read["retrieved"] = self._order.of(query, read["retrieved"], place)
+                yield GeneratedAnswer(query, question_text(record, name_of_question), *map(read.get, _READ))
         if missing := [field for field in ("query", *self._needed) if field not in present]:
             raise self.missing(missing)
         for reader in readers.values():

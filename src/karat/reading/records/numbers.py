@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 from karat.errors import KaratError, Place, enumeration, first_few, plural, require, shown
@@ -16,6 +16,7 @@ from karat.reading.shapes.scores import ScorePlaces
 _SHOWN = 6  # numbers that are shown if none are asked for
 _NAMED = 20  # other numbers that a note names
 _CHECKED = 1000  # values of a field that show whether it is one of texts
+_EXAMPLES = 20  # records that show which fields could be asked for
 _FEWEST = 5  # records in which a constant step shows that numbers count something
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_A-Za-z]+")
 _COUNTING = {"id", "ids", "uuid", "idx", "index", "order", "seed", "epoch", "line", "row", "run", "version"}
@@ -33,7 +34,7 @@ class LogNumbers:
     faults: dict[str, KaratError] = field(default_factory=dict)
     """what is wrong with fields that are not numbers in all records, for whoever asks for them"""
     names: tuple[str, ...] = ()
-    """all names that can be asked for, to suggest them; of fields inside others, only those that were asked for"""
+    """those that could be asked for, to suggest them; none if all that were asked for are there"""
     notes: tuple[str, ...] = ()
 
 
@@ -63,7 +64,8 @@ def read_numbers(
             if column is not None:
                 columns[name] = column
     if asked is not None:
-        return LogNumbers(columns, faults, (*of_tool, *top))
+        others = [] if columns.keys() >= {*asked} else [*_other_numbers(records, of_tool, top)]
+        return LogNumbers(columns, faults, tuple(others))
     scores = [name for name in columns if name in of_tool or not _is_counting(name, columns[name])]
     notes = [*_note_on_faults(faults), *_note_on_others(scores[_SHOWN:])]
     return LogNumbers({name: columns[name] for name in scores[:_SHOWN]}, {}, tuple(scores), tuple(notes))
@@ -83,6 +85,15 @@ def _values(records: Iterable[tuple[Place, Record]], name: str, is_top: bool) ->
         return [record.get(name) for _, record in records]
     values = [field_value(record, name, place) for place, record in records]
     return values if any(value is not None for value in values) else []
+
+
+def _other_numbers(
+    records: Sequence[tuple[Place, Record]], of_tool: Iterable[str], top: Iterable[str]
+) -> Iterator[str]:
+    """The names of numbers that could be asked for, by the first records."""
+    yield from of_tool
+    first = [record for _, record in records[:_EXAMPLES]]
+    yield from (name for name in top if _may_be_numbers(record.get(name) for record in first))
 
 
 def _column(
@@ -125,11 +136,16 @@ def _is_counting(name: str, numbers: Sequence[float]) -> bool:
     """
     words = [word.casefold() for word in _WORD.findall(name)]
     last = words[-1] if words else ""
-    if are_row_numbers(name) or last in _COUNTING or last in _TIMES or words[-2:] in (["line", "number"], ["line", "no"]):
+    if (
+        are_row_numbers(name)
+        or last in _COUNTING
+        or last in _TIMES
+        or words[-2:] in (["line", "number"], ["line", "no"])
+    ):
         return True
     if last in _LIKE_TIMES and all(number >= _FIRST_TIME for number in numbers if number == number):
         return True
-    steps = {later - earlier for earlier, later in zip(numbers, numbers[1:], strict=False)}
+    steps = {later - earlier for earlier, later in pairwise(numbers)}
     are_whole = all(number.is_integer() for number in numbers)
     return len(numbers) >= _FEWEST and are_whole and len(steps) == 1 and steps != {0.0}
 

@@ -8,9 +8,12 @@ from typing import Any
 
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, Parameter, Place, plural, shown
+from karat.options import Order, check_order
 from karat.reading.columns.spellings import find_column, plain_name
+from karat.reading.records.document_order import DocumentOrder
 from karat.reading.records.field_readers import READERS, FieldReader
 from karat.reading.records.missing_fields import missing_fields_error
+from karat.reading.records.numbers import LogNumbers, read_numbers
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.records import rename_hint, without_collection
 from karat.reading.records.result_fields import PARTS, ROLES, Part, ResultFields, fields_of_results
@@ -22,6 +25,28 @@ __all__ = ["Results", "read_results"]
 HINT_ON_ANSWERS = 'Each line is one object: {"query": "...", "retrieved": [...], "answer": "..."}.'
 """for results whose answers or passages are labelled"""
 _QUESTIONS = {plain_name(name) for name in ("question", "question_text", "query_text")}
+
+
+@dataclass(frozen=True)
+class WantedResults:
+    """What is read from results. Without a part that is required, or any number, at least one part must be present."""
+
+    required: Mapping[Part, Collection[str]] = field(default_factory=dict)
+    """the parts that must be present, and the measures that need them: numbers of these names can stand in for them"""
+    optional: Collection[Part] = tuple(PARTS)
+    """the parts that are read if they are present"""
+    numbers: Collection[str] | None = ()
+    """the names of numbers; None for those that are likely to be scores"""
+    order: Order | None = None
+    """how documents are ordered; by default, as in their list"""
+
+    @property
+    def parts(self) -> set[Part]:
+        """All parts that may be read."""
+        return {*self.required, *self.optional}
+
+    def __post_init__(self) -> None:
+        check_order(self.order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +71,8 @@ class Results:
     """which fields were read from usual names that are not karat's"""
     questions: Mapping[str, str] = field(default_factory=dict)
     """the texts of questions, if they are in a field beside the query"""
+    numbers: LogNumbers = field(default_factory=LogNumbers)
+    """numbers that are in the records, one per query"""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -57,8 +84,7 @@ class Results:
 def read_results(
     source: Any,
     fields: Mapping[str, str] | None = None,
-    required: Collection[Part] = (),
-    optional: Collection[Part] = tuple(PARTS),
+    wanted: WantedResults = WantedResults(),
     format: str | None = None,  # noqa: A002
     records: str | None = None,
 ) -> Results:
@@ -66,23 +92,21 @@ def read_results(
 
     `fields` maps karat's field names to yours: `{"retrieved": "response.source_nodes"}`; a dot reads a field of an
     inner object. A query without ground truth is only in the run, and a query without retrieved
-    documents only in the ground truth. The parts in `required` must be present; those in `optional` are read if they
-    are. At least one part must be present. `format` is that of a file, if it is not to be detected, and `records` the
-    path of the records inside an object.
+    documents only in the ground truth. `format` is that of a file, if it is not to be detected, and `records` the path
+    of the records inside an object.
 
     >>> results = read_results([{"query": "q1", "truth": ["a", "b"], "docs": ["b", "c"]}], {"retrieved": "docs"})
     >>> results.truth, results.run
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
-    return read_records(source, fields, format, lambda read: results_of(read, fields, required, optional), path=records)
+    return read_records(source, fields, format, lambda read: results_of(read, fields, wanted), path=records)
 
 
 @without_collection()
 def results_of(
     source: RecordSource,
     fields: Mapping[str, str] | None,
-    required: Collection[Part],
-    optional: Collection[Part],
+    wanted: WantedResults,
     *,
     labelled: bool = False,
 ) -> Results:
@@ -92,7 +116,7 @@ def results_of(
     """
     name = source.name
     records, fault = _records_before_fault(source.records)
-    read_fields = fields_of_results([record for _, record in records], fields, {*required, *optional}, name)
+    read_fields = fields_of_results([record for _, record in records], fields, wanted.parts, name)
     names = read_fields.names
     values, without_query = _collect_fields(records, names)
     if fault:
@@ -101,10 +125,17 @@ def results_of(
         raise KaratError("no results found", place=name, hint=HINT_ON_ANSWERS if labelled else HINT)
     places = values["query"]
     present = {field for field in values if values[field]} | without_query
-    used = _fields_to_read(present, required, optional, labelled)
+    numbers = LogNumbers()
+    if places:
+        of_tool = source.shape.scores if source.shape else None
+        numbers = read_numbers(records, of_tool, wanted.numbers, [*names.values(), *source.used])
+    required = [part for part in wanted.required if not _stands_in(numbers, part, wanted, present)]
+    is_enough = labelled or bool(numbers.columns) or not wanted.parts
+    used = _fields_to_read(present, required, wanted.optional, is_enough)
     if missing := [field for field in ("query", *used) if field not in present]:
         raise missing_fields_error(missing, read_fields, records[0][1], name)
-    read = {field: _read_field(field, values, names) for field in used if field in PARTS["documents"]}
+    order = DocumentOrder(wanted.order)
+    read = {field: _read_field(field, values, names, order) for field in used if field in PARTS["documents"]}
     unscored = list(_incomplete_parts(values, names, ("truth",) if labelled else tuple(READERS)))
     try:
         read |= {field: _read_field(field, values, names) for field in used if field in PARTS["answers"]}
@@ -113,6 +144,7 @@ def results_of(
             raise
         unscored.append((f"answers not scored: {error.place}: {error.what}", len(values["answer"]), error.hint or ""))
     truth, run, golds, answers = (read.get(field, {}) for field in READERS)
+    unused = source.unused_notes(read_fields, (record for _, record in records))
     return Results(
         name,
         tuple(places),
@@ -122,7 +154,8 @@ def results_of(
         answers,
         unscored=tuple(unscored),
         empty=tuple(query for query in places if not any(query in values[field] for field in READERS)),
-        notes=(*source.notes, *read_fields.notes, *source.unused_notes(read_fields, (record for _, record in records))),
+        notes=(*source.notes, *read_fields.notes, *unused, *numbers.notes, *order.notes(name)),
+        numbers=numbers,
         questions=_questions(records, read_fields, tuple(places)),
     )
 
@@ -205,12 +238,22 @@ def _values(record: Record, names: Mapping[str, str], place: Place) -> dict[str,
     return {field: value for field, value in values.items() if value is not None}
 
 
-def _read_field(field: str, values: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+def _read_field(
+    field: str, values: Mapping[str, Mapping[str, Any]], names: Mapping[str, str], order: DocumentOrder | None = None
+) -> dict[str, Any]:
     """A field of each query. Fields that are not evaluated are not read, so they cannot be wrong."""
-    reader = FieldReader(field, names[field])
-    read = {query: reader.read(value, values["query"][query]) for query, value in values[field].items()}
+    reader, places = FieldReader(field, names[field]), values["query"]
+    read = {query: reader.read(value, places[query]) for query, value in values[field].items()}
     reader.check()
-    return read
+    if order is None or field != "retrieved":
+        return read
+    return {query: order.of(query, documents, places[query]) for query, documents in read.items()}
+
+
+def _stands_in(numbers: LogNumbers, part: Part, wanted: WantedResults, present: Collection[str]) -> bool:
+    """Whether numbers stand in for a part that is missing: all measures that need it have the name of a number."""
+    is_complete = all(field in present for field in PARTS[part])
+    return not is_complete and all(name in numbers.columns or name in numbers.faults for name in wanted.required[part])
 
 
 def _incomplete_parts(
@@ -227,15 +270,15 @@ def _incomplete_parts(
 
 
 def _fields_to_read(
-    present: Collection[str], required: Collection[Part], optional: Collection[Part], labelled: bool
+    present: Collection[str], required: Collection[Part], optional: Collection[Part], is_enough: bool
 ) -> list[str]:
     """The fields to read: those of required parts and of complete optional ones; if none, of the most complete part.
 
-    `present` are the fields that any record has. If the answers are labelled, no part must be read.
+    `present` are the fields that any record has. If the rest `is_enough`, no part must be read.
     """
     complete = [part for part in optional if all(field in present for field in PARTS[part])]
     most_complete = max(PARTS, key=lambda part: sum(field in present for field in PARTS[part]))
-    parts = {*required, *complete} or (set() if labelled else {most_complete})
+    parts = {*required, *complete} or (set() if is_enough else {most_complete})
     return [field for part in PARTS if part in parts for field in PARTS[part]]
 
 

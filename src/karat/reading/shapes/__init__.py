@@ -71,7 +71,8 @@ class Shape:
         paths = {name: {key: _listed(path) for key, path in table.get(name, {}).items()} for name in _TABLES}
         others = {name: value for name, value in table.items() if name not in _TABLES}
         lists = {name: _listed(table.get(name, ())) for name in ("needs", "lacks", "parents")}
-        scores = {name: _listed(value) if name in _LISTS else value for name, value in others.pop("scores", {}).items()}
+        scores: dict[str, Any] = others.pop("scores", {})
+        scores |= {name: _listed(scores[name]) for name in ("inside", "value") if name in scores}
         return cls(tool, scores=ScorePlaces(**scores), **(others | lists | paths))
 
     def without(self, fields: Collection[str]) -> Self:
@@ -144,7 +145,6 @@ class Shape:
 
 
 _TABLES = ("fields", "documents")
-_LISTS = ("inside", "value")
 _DOCUMENTS = {"retrieved", "truth"}
 
 

@@ -37,7 +37,9 @@ class ScorePlaces:
         entries = [entry for path in self.inside for entry in self._entries(field_value(record, path, place))]
         scores = {name: self._value(entry, place) for name, entry in entries if isinstance(name, str) and name}
         return scores | {
-            name: value for name, path in self.numbers.items() if (value := field_value(record, path, place)) is not None
+            name: value
+            for name, path in self.numbers.items()
+            if (value := field_value(record, path, place)) is not None
         }
 
     def _entries(self, scores: Any) -> Iterator[tuple[Any, Any]]:

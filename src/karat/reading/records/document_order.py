@@ -1,0 +1,82 @@
+"""The order of the documents of a log: that of its lists, or that of the documents' scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+from karat.documents.fields import document_field
+from karat.errors import KaratError, Message, Parameter, Place, plural, require
+from karat.options import Order
+
+
+class DocumentOrder:
+    """Puts the documents of one query after the other in order, and notices scores that contradict that of their list.
+
+    >>> by_score = DocumentOrder("score")
+    >>> by_score.of("q1", [{"id": "a", "score": 0.5}, {"id": "b", "score": 0.9}], Place("log"))
+    [{'id': 'b', 'score': 0.9}, {'id': 'a', 'score': 0.5}]
+    """
+
+    def __init__(self, order: Order | None) -> None:
+        self._order = order
+        self._lists = self._mappings = 0
+        self._contradicting: list[str] = []
+        self._are_rising = True
+        """whether scores rise from the first to the last document of all lists that have some, as distances do"""
+
+    def of(self, query: str, documents: Any, place: Place) -> Any:
+        """The documents of a query in order; `{document: score}` is ranked by score in any case."""
+        if not isinstance(documents, list):
+            self._mappings += isinstance(documents, Mapping)
+            return documents
+        self._lists += 1
+        scores = [None if type(document) is str else _score(document) for document in documents]
+        if self._order == "score":
+            self._require_scores(query, scores, place)
+        numbers = [score for score in scores if score is not None]
+        if len(numbers) < len(scores) or len(set(numbers)) < 2:
+            return documents
+        if any(later > earlier for earlier, later in pairwise(numbers)):
+            self._contradicting.append(query)
+        self._are_rising &= all(later >= earlier for earlier, later in pairwise(numbers))
+        if self._order is None:
+            return documents
+        ranks = sorted(range(len(documents)), key=numbers.__getitem__, reverse=True)  # equal scores: as in the list
+        return [documents[rank] for rank in ranks]
+
+    def _require_scores(self, query: str, scores: list[float | None], place: Place) -> None:
+        if None in scores:
+            at = scores.index(None)
+            what: Message = [f"document {at + 1} of query {query} has no score, and ", Parameter("order", "score")]
+            hint: Message = ["Name the field of the score with ", Parameter("fields", {"retrieved.score": "..."})]
+            raise KaratError([*what, " needs one"], place=place, hint=[*hint, ", or leave it out."])
+
+    def notes(self, name: str) -> tuple[str, ...]:
+        """What is to be said about the order; it is an error if an order was asked for that has no effect."""
+        what: Message = [Parameter("order", "score"), " has no effect on {document: score}, which is ranked by score"]
+        has_effect = self._order is None or self._lists or not self._mappings
+        require(has_effect, what, "Leave it out.", place=name)
+        if not self._contradicting:
+            return ()
+        queries, first = plural(len(self._contradicting), "query"), self._contradicting[0]
+        if self._are_rising:
+            rising = f"{name}: the scores of documents rise from the first to the last one, as distances do"
+            if self._order == "score":
+                return (f"{rising}, and the highest score now comes first",)
+            return (f"{rising}; the order of the lists counts",)
+        if self._order == "score":
+            return (f"{name}: documents are ordered by score, which changes the lists of {queries}",)
+        return (
+            f"{name}: the scores of documents contradict the order of their list for {queries}, first for {first};"
+            " the order of the lists counts. To sort by score, use --order score (order= in Python)",
+        )
+
+
+def _score(document: Any) -> float | None:
+    """The score of a document, if it has one that is a number."""
+    score: Any = document.get("score") if type(document) is dict else document_field(document, "score")
+    is_number = isinstance(score, Real) and not isinstance(score, bool) and score == score
+    return score if is_number else None
