@@ -22,9 +22,11 @@ from karat.evaluation.log_numbers import (
     possible_meanings,
     with_all_numbers,
 )
-from karat.evaluation.reading import CorpusMatcher, EvaluationOptions
-from karat.matching.matchers import matcher_of
+from karat.evaluation.reading import EvaluationOptions, ReadingOptions, read_matcher
+from karat.matching.matchers import Match, matcher_of
 from karat.options import Order, Unknown, complete_options
+from karat.reading.columns import GivenNames
+from karat.reading.records.joining import JoinedSources
 from karat.reading.records.result_fields import PARTS, Part
 from karat.reading.records.results import Results, WantedResults, read_results
 from karat.registry import Measure, Subject
@@ -58,6 +60,12 @@ def evaluate_results(
     fields: Mapping[str, str] | None = None,
     input_format: str | None = None,
     records: str | None = None,
+    truth: Any = None,
+    answers: Any = None,
+    truth_columns: GivenNames | None = None,
+    truth_format: str | None = None,
+    split: str | None = None,
+    corpus: Any = None,
     name: str = "",
     verdicts: Any = None,
     author: str | None = None,
@@ -73,10 +81,13 @@ def evaluate_results(
     read too, with a note; `fields` gives any others: `{"retrieved": "response.source_nodes"}`. `records` is the path of
     the records, if they are inside an object: `"run.items"`. The options are those of `evaluate`.
 
+    `truth` is gold that is elsewhere: ground truth, gold answers, or records with either, as `evaluate` and
+    `evaluate_answers` take them, with their options; `answers` are predicted answers. They are joined by the id of the
+    query, or by the text of the question.
+
     `verdicts` are labels about the answers of the system `name`: a verdict file or several, a list of records, or a
-    data frame. Measures such as `Faithfulness` are computed from them; the results then need only a `query`, what was
-    `retrieved` and the `answer`, and may be a submission to TREC RAG. `author` and `unknown` are those of
-    `evaluate_verdicts`. `CitationValid` needs no labels.
+    data frame. Measures such as `Faithfulness` are computed from them; the results then need only `query`, `retrieved`
+    and `answer`, and may be a submission to TREC RAG. `author` and `unknown` are those of `evaluate_verdicts`.
 
     Numbers that the records have, such as a latency, or scores of another tool, are measures by their name; a name may
     be a path (`usage.total_tokens`). `lower_is_better` names those that get worse as they rise. `order="score"` sorts
@@ -91,29 +102,37 @@ def evaluate_results(
     listed = None if measures is None else measure_list(measures)
     settings = complete_options(options)
     check_text("name", name)
-    matcher_of(settings["match"])  # an invalid one is an error even if there are no documents
-    verdicts, rubrics = _with_rubrics(verdicts)
+    _check_matching(settings["match"], corpus, truth)
+    verdicts, rubrics = _with_rubrics(verdicts, author, unknown)
+    wanted, needs_responses = _wanted(listed, rubrics, has_verdicts=verdicts is not None)
+    joins = JoinedSources.of(truth, answers, fields, truth_columns, truth_format, split)
+    log = fields, replace(wanted, order=order, joins=joins), input_format, records
+    labelled = _labelled(results, verdicts, *log, name, author) if needs_responses else None
+    read = labelled.results if labelled else read_results(results, *log)
+    asked = _asked_measures(listed, rubrics, read, labelled, has_verdicts=verdicts is not None)
+    scores = _scores(asked, rubrics, read, labelled, {**settings, "corpus": corpus}, unknown, name)
+    noted = _with_notes(scores, read, asked, [] if listed else _unscored(read, labelled))
+    return with_lower_is_better({"": noted}, lower_is_better)[""]
+
+
+def _check_matching(match: Match, corpus: Any, truth: Any) -> None:
+    """Reject what is invalid even if there are no documents."""
+    matcher_of(match)
+    hint: Message = ["Add ", Parameter("truth"), ", or leave it out."]
+    require(corpus is None or truth is not None, "a corpus is for gold that is in another file than the results", hint)
+
+
+def _labelled(*arguments: Any) -> LabelledResults:
+    """Results whose answers are labelled. What reads labels is loaded only if there are any."""
+    from karat.evaluation.verdicts import LabelledResults
+
+    return LabelledResults.read(*arguments)
+
+
+def _with_rubrics(verdicts: Any, author: str | None, unknown: Unknown) -> tuple[VerdictRecords | None, Rubrics]:
+    """The records of verdicts, and the measures of their rubrics. Without verdicts, no labels can be chosen."""
     if verdicts is None:
         _reject_choice_of_labels(author, unknown)
-    wanted, needs_responses = _wanted(listed, rubrics, has_verdicts=verdicts is not None)
-    wanted = replace(wanted, order=order)
-    labelled: LabelledResults | None = None
-    if not needs_responses:
-        read = read_results(results, fields, wanted, input_format, records)
-    else:
-        from karat.evaluation.verdicts import LabelledResults
-
-        labelled = LabelledResults.read(results, verdicts, fields, wanted, input_format, records, name, author)
-        read = labelled.results
-    asked = _asked_measures(listed, rubrics, read, labelled, has_verdicts=verdicts is not None)
-    scores = _scores(asked, rubrics, read, labelled, settings, unknown, name)
-    unscored = [] if listed else _unscored(read, labelled)
-    return with_lower_is_better({"": _with_notes(scores, read, asked, unscored)}, lower_is_better)[""]
-
-
-def _with_rubrics(verdicts: Any) -> tuple[VerdictRecords | None, Rubrics]:
-    """The records of verdicts, and the measures of their rubrics."""
-    if verdicts is None:
         return None, {}
     from karat.evaluation.verdicts import records_of_verdicts
     from karat.grounding.labels.missing import rubric_measures
@@ -217,8 +236,10 @@ def _default_measures(read: Results, labelled: LabelledResults | None) -> list[s
 def _scores_of_parts(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Iterator[Scores]:
     """The scores of documents and those of answers, as far as the measures are about them."""
     if of_documents := of_subject(measures, "documents"):
-        plan = EvaluationPlan(of_documents, settings, CorpusMatcher(matcher_of(settings["match"])))
         try:
+            corpus = settings["corpus"]
+            matcher = read_matcher(settings["match"], corpus, read.truth, {name: read.run}, ReadingOptions())
+            plan = EvaluationPlan(of_documents, settings, matcher)
             scores = score_documents(read.truth, read.run, plan, name)
         except KaratError as error:  # the ground truth and the run are in the results
             if error.place is None:

@@ -15,6 +15,7 @@ from karat.grounding.responses.trec_rag import is_trec_rag, read_trec_rag
 from karat.grounding.verdict_file.records import IMPLIED
 from karat.options import Order
 from karat.reading.records.generated import GeneratedResults
+from karat.reading.records.joining import NOTHING_JOINED, JoinedSources, joined
 from karat.reading.records.paths import Record
 from karat.reading.records.results import HINT_ON_ANSWERS, Results, WantedResults, results_of
 from karat.reading.records.sources import RecordSource, read_records
@@ -32,11 +33,12 @@ def read_responses(
     format: str | None = None,  # noqa: A002
     records: str | None = None,
     order: Order | None = None,
+    joins: JoinedSources = NOTHING_JOINED,
 ) -> Responses:
     """Read generated answers from results or from a submission to TREC RAG: a file, a list of records, a data frame.
 
     `queries` and `corpus` are the texts of questions, and of passages that are known by id only. Results must have the
-    `needed` fields. `records` is the path of results inside an object.
+    `needed` fields. `records` is the path of results inside an object, `joins` are gold and answers that are elsewhere.
 
     >>> results = [{"query": "q1", "retrieved": ["Gold is soft."], "answer": "It is soft [1]."}]
     >>> [response] = read_responses(results).responses
@@ -44,9 +46,10 @@ def read_responses(
     ((Sentence(text='It is soft [1].', cites=('p1',)),), (Passage(id='p1', rank=1, text='Gold is soft.'),))
     """
 
-    def read(source: RecordSource) -> Responses:
+    def read(log: RecordSource) -> Responses:
+        source = joined(log, joins, fields, ["answer"])
         if _is_submission(source.records):
-            return read_trec_rag(source.records, system)
+            return _responses_of_submission(source, system)
         return _responses_of_results(source, system, fields, needed, order, has_corpus=corpus is not None)
 
     return _with_texts(read_records(source, fields, format, read, HINT_ON_ANSWERS, records), queries, corpus)
@@ -63,13 +66,16 @@ def read_labelled_results(
 ) -> tuple[Results, Responses]:
     """Read results whose answers are labelled: their documents and answers, as `read_results`, and their responses."""
 
-    def read(source: RecordSource) -> tuple[Results, Responses]:
+    def read(log: RecordSource) -> tuple[Results, Responses]:
+        source = wanted.joined(log, fields)
         if _is_submission(source.records):
-            responses = read_trec_rag(source.records, system)
+            responses = _responses_of_submission(source, system)
             _check_one_run(responses, source.name)
             questions = {each.query: each.question for each in responses.responses if each.question != each.query}
-            queries = tuple(each.query for each in responses.responses)
-            return Results(source.name, queries, {}, {}, {}, {}, questions=questions), responses
+            answers = {each.query: each.answer or "" for each in responses.responses}
+            golds = {each.query: each.gold_answers for each in responses.responses if each.gold_answers is not None}
+            of_answers = (golds, answers if golds else {})
+            return Results(source.name, tuple(answers), {}, {}, *of_answers, questions=questions), responses
         kept: list[tuple[Place, Record]] = []
         copied = replace(source, records=_copy_records(source.records, kept))
         results = results_of(copied, fields, wanted, labelled=True)
@@ -77,6 +83,11 @@ def read_labelled_results(
         return results, _responses_of_results(kept_source, system, fields, (), wanted.order, has_corpus=False)
 
     return read_records(source, fields, format, read, HINT_ON_ANSWERS, records)
+
+
+def _responses_of_submission(source: RecordSource, system: str | None) -> Responses:
+    responses = read_trec_rag(source.records, system)
+    return replace(responses, notes=(*source.notes, *responses.notes))
 
 
 def _check_one_run(responses: Responses, name: str) -> None:

@@ -4,7 +4,8 @@
 
 Since 2025, `run_id`, `narrative_id` and `narrative` are in an object `metadata`. Citations are positions in
 `references`, from 0, or ids of documents in it. Other tracks call the answer `responses`, and may give citations with
-scores, as `{document: score}`. A citation that points to no reference is invalid, and kept as it was written.
+scores, as `{document: score}`. A citation that points to no reference is invalid, and kept as it was written. A record
+has `gold_answers` if they were joined to it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from karat.documents.answer import as_gold_answers
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, Place, plural, require, shown
 from karat.grounding.responses.responses import Passage, Response, Responses, Sentence, has_text
@@ -73,6 +75,7 @@ def _response(record: Record, place: Place, system: str | None) -> Response:
         question if isinstance(question, str) and question.strip() else query,
         " ".join(sentence.text for sentence in sentences),
         tuple(Passage(reference, rank) for reference, rank in ranks.items()),
+        None if (gold := record.get("gold_answers")) is None else as_gold_answers(gold, place.inside("gold_answers")),
         written_sentences=tuple(sentence for sentence in sentences if has_text(sentence.text)),
     )
 

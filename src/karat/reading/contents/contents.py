@@ -24,6 +24,7 @@ from karat.reading.columns.spellings import SPELLINGS, find_column, is_spelling
 from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.data_sets import is_data_set, named_data_set
 from karat.reading.pairs.elasticsearch import elasticsearch_content, reject_elasticsearch
+from karat.reading.records.answer_rows import is_squad
 from karat.reading.records.result_fields import are_results, names_by_field, path_of_records
 from karat.reading.shapes import recognize_records, tools
 from karat.reading.texts.text_files import Content as TextContent
@@ -340,9 +341,7 @@ def _are_answers(value: object) -> bool:
     """Whether a JSON value is `{query: "answer"}`, or in SQuAD's format."""
     if not isinstance(value, dict) or not value:
         return False
-    articles = value.get("data")
-    is_squad = isinstance(articles, list) and all(isinstance(each, dict) and "paragraphs" in each for each in articles)
-    return is_squad or all(isinstance(each, str) for each in value.values())
+    return is_squad(value) or all(isinstance(each, str) for each in value.values())
 
 
 def _not_texts(what: str, content: TextContent, place: Place | str) -> KaratError:

@@ -18,7 +18,7 @@ from karat.reading.pairs.files import DescribedFile, Reading, open_file
 from karat.reading.pairs.json_files import records_by_query
 from karat.reading.pairs.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.reading.pairs.objects import adapted, read_object
-from karat.reading.pairs.tables import ByQuery, Number, TableRun, truth_from_rows, truth_from_table
+from karat.reading.pairs.tables import ByQuery, Number, PairTable, TableRun, truth_from_rows, truth_from_table
 
 if TYPE_CHECKING:
     from karat.reading.pairs.frames import Frame
@@ -55,6 +55,53 @@ def read_truth(
         return source
     if isinstance(source, DescribedFile):
         return read_truth(source.file, columns=source.columns, format=source.format, key=key, name=name)
+    content, notes, name = _open_truth(source, columns, format, split, name)
+    if isinstance(content, ByQuery):
+        truth = _truth_by_query(content, key, name)
+    else:
+        check_matched_by_id(key, "a table", name, gold=True)
+        truth = _truth_of_table(content, key)
+    truth = replace(truth, notes=(*notes, *truth.notes))
+    require_truth(truth.queries)
+    return truth
+
+
+def truth_by_query(
+    source: Any,
+    *,
+    columns: GivenNames | None = None,
+    format: str | None = None,  # noqa: A002
+    split: str | None = None,
+    name: str = "the ground truth",
+) -> ByQuery:
+    """The judged documents of each query as they are, for whoever does not know yet how documents are matched.
+
+    >>> truth_by_query([("q1", "d1", 2), ("q1", "d2", 0)]).documents
+    {'q1': {'d1': 2.0, 'd2': 0.0}}
+    """
+    if isinstance(source, DescribedFile):
+        return truth_by_query(source.file, columns=source.columns, format=source.format, name=name)
+    content, notes, name = _open_truth(source, columns, format, split, name)
+    if isinstance(content, ByQuery):
+        return replace(content, notes=(*notes, *content.notes))
+    truth = _truth_of_table(content, _BY_ID)
+    docs, grades = list(truth.docs), truth.grades.tolist()
+    spans = map(truth.golds, range(len(truth.queries)))
+    documents = {
+        query: dict(zip(docs[golds.start : golds.stop], grades[golds.start : golds.stop], strict=True))
+        for query, golds in zip(truth.queries, spans, strict=True)
+    }
+    return ByQuery(documents, (*notes, *truth.notes))
+
+
+def _open_truth(
+    source: Any,
+    columns: GivenNames | None,
+    format: str | None,  # noqa: A002
+    split: str | None,
+    name: str,
+) -> tuple[ByQuery | PairTable | Truth, tuple[str, ...], str]:
+    """What a source of ground truth contains, what the name of a file got wrong, and the name of the source."""
     if isinstance(source, str | os.PathLike) and (split is not None or is_data_set(source)):
         source = qrels_of_split(source, split)
     require(
@@ -63,29 +110,24 @@ def read_truth(
     source = adapted(source, "grade", name)
     if is_file(source):
         file = InputFile.of(source)
-        content, notes = open_file(file, Reading("grade", columns, format))
-        if isinstance(content, ByQuery):
-            truth = _truth_by_query(content, key, file.name)
-        else:
-            check_matched_by_id(key, "a table", file.name, gold=True)
-            truth = truth_from_table(content, key)
-        truth = replace(truth, notes=(*notes, *truth.notes))
-    elif table := _of_object(source, "grade", columns, name):
+        return *open_file(file, Reading("grade", columns, format)), file.name
+    if table := _of_object(source, "grade", columns, name):
         if isinstance(table, ByQuery):
-            truth = _truth_by_query(table, key, name)
-        else:
-            check_matched_by_id(key, "a table", name, gold=True)
-            truth = replace(truth_from_rows(table.grouped()).normalized_by(key), notes=table.notes)
-    elif isinstance(source, Mapping):
+            return table, (), name
+        return replace(truth_from_rows(table.grouped()), notes=table.notes), (), name
+    if isinstance(source, Mapping):
         _reject_columns(columns, "truth_columns")
-        truth = truth_from_mapping(source, key, name)
-    elif isinstance(source, Sequence):
+        return ByQuery(source), (), name
+    if isinstance(source, Sequence):
         _reject_columns(columns, "truth_columns")
-        truth = truth_from_lists(source, key, name)
-    else:
-        raise KaratError(f"{shown(source)} is not ground truth", hint=_collect_hint(source) + _TRUTH_HINT)
-    require_truth(truth.queries)
-    return truth
+        queries = [str(at) for at in range(len(source))]  # they have no names
+        return ByQuery(mapping_from_lists(source, queries, name)), (), name
+    raise KaratError(f"{shown(source)} is not ground truth", hint=_collect_hint(source) + _TRUTH_HINT)
+
+
+def _truth_of_table(table: PairTable | Truth, key: Key) -> Truth:
+    """The ground truth in a table: of a file, or in rows that were read already."""
+    return table.normalized_by(key) if isinstance(table, Truth) else truth_from_table(table, key)
 
 
 def require_truth(queries: Sequence[str]) -> None:

@@ -170,6 +170,12 @@ def _from_mapping(answers: Mapping[Any, Any], name: str) -> AnswerRows:
         yield Place(name, field=f"question {query}"), query, value
 
 
+def is_squad(value: Mapping[Any, Any]) -> bool:
+    """Whether an object is a data set in SQuAD's format."""
+    articles = value.get("data")
+    return isinstance(articles, list) and all(isinstance(each, dict) and "paragraphs" in each for each in articles)
+
+
 def _from_squad(articles: Sequence[Any], name: str) -> AnswerRows:
     """SQuAD's format: articles, their paragraphs, and the questions about each paragraph."""
     for article in articles:

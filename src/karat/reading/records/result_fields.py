@@ -108,10 +108,12 @@ def fields_of_results(
     parts: Collection[str],
     place: Place | str,
     needed_by_part: Mapping[Any, tuple[str, ...]] = PARTS,
+    outputs: Collection[str] = (),
 ) -> ResultFields:
     """The names to read: those in `fields`, karat's own, and for what has neither, usual names if a part has them all.
 
-    Which records have a field does not matter, as some may lack it. They are iterated over several times.
+    Which records have a field does not matter, as some may lack it. They are iterated over several times. `outputs`
+    are what another source has for these queries: `retrieved`, `answer`.
     """
     names = field_names(fields)
     fields = fields or {}
@@ -124,7 +126,7 @@ def fields_of_results(
         for field, role in ROLES.items()
         if field not in known
     }
-    _assign_ambiguous_names(fitting, known)
+    _assign_ambiguous_names(fitting, {*known, *outputs})
     choice = choose(
         texts, _ROLES, known, place, "field", fits=lambda role, name: name in fitting[role.name], has=lambda _: True
     )

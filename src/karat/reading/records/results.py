@@ -12,6 +12,7 @@ from karat.options import Order, check_order
 from karat.reading.columns.spellings import find_column, plain_name
 from karat.reading.records.document_order import DocumentOrder
 from karat.reading.records.field_readers import READERS, FieldReader
+from karat.reading.records.joining import NOTHING_JOINED, JoinedSources, joined
 from karat.reading.records.missing_fields import missing_fields_error
 from karat.reading.records.numbers import LogNumbers, read_numbers
 from karat.reading.records.paths import Record, field_value
@@ -39,11 +40,17 @@ class WantedResults:
     """the names of numbers; None for those that are likely to be scores"""
     order: Order | None = None
     """how documents are ordered; by default, as in their list"""
+    joins: JoinedSources = NOTHING_JOINED
+    """gold and answers that are in other sources"""
 
     @property
     def parts(self) -> set[Part]:
         """All parts that may be read."""
         return {*self.required, *self.optional}
+
+    def joined(self, log: RecordSource, fields: Mapping[str, str] | None) -> RecordSource:
+        """A log with what is in other sources. Lists of texts there are gold for the parts that may be read."""
+        return joined(log, self.joins, fields, [PARTS[part][1] for part in self.parts or PARTS])
 
     def __post_init__(self) -> None:
         check_order(self.order)
@@ -99,7 +106,11 @@ def read_results(
     >>> results.truth, results.run
     ({'q1': ['a', 'b']}, {'q1': ['b', 'c']})
     """
-    return read_records(source, fields, format, lambda read: results_of(read, fields, wanted), path=records)
+
+    def read(log: RecordSource) -> Results:
+        return results_of(wanted.joined(log, fields), fields, wanted)
+
+    return read_records(source, fields, format, read, path=records)
 
 
 @without_collection()
@@ -116,6 +127,7 @@ def results_of(
     """
     name = source.name
     records, fault = _records_before_fault(source.records)
+    records += source.unanswered
     read_fields = fields_of_results([record for _, record in records], fields, wanted.parts, name)
     names = read_fields.names
     values, without_query = _collect_fields(records, names)

@@ -38,11 +38,15 @@ class RecordSource:
     """what the tool writes that wrote them, if it is known: their fields have karat's names beside its own"""
     paths: Mapping[str, str] = field(default_factory=dict)
     """where fields are read from, if a tool wrote them"""
+    replaced: tuple[str, ...] = ()
+    """the fields that are not read, because what they contain is joined from another source"""
+    unanswered: tuple[tuple[Place, Record], ...] = ()
+    """records of queries that are in joined gold only: the system that wrote the others has no output for them"""
 
     @property
     def used(self) -> tuple[str, ...]:
         """The fields that the fields with karat's names are read from."""
-        return () if self.shape is None else self.shape.used
+        return (*self.replaced, *(() if self.shape is None else self.shape.used))
 
     def unused_notes(self, fields: ResultFields, records: Iterable[Record]) -> tuple[str, ...]:
         """What looks like a field of results in the first of these records, and is not used."""
@@ -57,11 +61,13 @@ def read_records(
     read: Callable[[RecordSource], Read],
     hint: str = HINT,
     path: str | None = None,
+    name: str = "the results",
 ) -> Read:
     """What a function reads from the records of a source.
 
     The function may iterate over the records several times: they are then read anew. `hint` says what records look
-    like, for errors. `path` is where the records are inside an object, if it is not to be found out.
+    like, and `name` what a source is called that is not a file, for errors. `path` is where the records are inside an
+    object, if it is not to be found out.
     """
     if path is not None:
         require(check_text("records", path), "the path of the records is empty", "Write it as run.items.")
@@ -74,14 +80,14 @@ def read_records(
         except KaratError:
             check_files(file)
             raise
-    listed = records_of(source, "the results")
+    listed = records_of(source, name)
     if listed is None:
         hint = "Pass a path, an open file, records in a list or from an iterator, or a data frame."
         raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
     kept = listed if isinstance(listed, Sequence) else list(listed)
     paths = [*(fields or {}).values(), *([] if path is None else [path])]
-    records = Rereadable(lambda: records_from_list(kept, "the results", paths))
-    return read(_record_source("the results", records, fields, tool, path))
+    records = Rereadable(lambda: records_from_list(kept, name, paths))
+    return read(_record_source(name, records, fields, tool, path))
 
 
 def _record_source(

@@ -1,0 +1,174 @@
+"""Join gold, or predicted answers, from other sources to the records of a log, whatever tool wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+from karat.errors import KaratError, Place, enumeration, plural, shown
+from karat.reading.columns import GivenNames
+from karat.reading.records.gold import OtherSource
+from karat.reading.records.keyed import KeyedEntries, KeyedEntry, Keys, Matched, as_key, key_columns, match_entries
+from karat.reading.records.paths import Record, field_value
+from karat.reading.records.records import Rereadable
+from karat.reading.records.result_fields import AMBIGUOUS, fields_of_results
+from karat.reading.records.sources import RecordSource
+
+_CHECKED = 1000  # records of a log that show which fields it has
+_FIELDS = ("truth", "retrieved", "gold_answers", "answer")
+_NEEDED = {field: (field,) for field in _FIELDS}
+
+
+class JoinedSources(NamedTuple):
+    """What is joined to a log: gold documents or gold answers, and predicted answers."""
+
+    truth: OtherSource | None = None
+    answers: OtherSource | None = None
+
+    @classmethod
+    def of(
+        cls,
+        truth: Any,
+        answers: Any,
+        fields: Mapping[str, str] | None,
+        columns: GivenNames | None = None,
+        format: str | None = None,  # noqa: A002
+        split: str | None = None,
+    ) -> JoinedSources:
+        """Sources as a caller names them, None if there are none; what is known about the ground truth follows."""
+        return cls(
+            None if truth is None else OtherSource.of(truth, "truth", fields, columns, format, split),
+            None if answers is None else OtherSource.of(answers, "answers", fields),
+        )
+
+
+NOTHING_JOINED = JoinedSources()
+
+
+def joined(
+    log: RecordSource, sources: JoinedSources, fields: Mapping[str, str] | None, outputs: Collection[str]
+) -> RecordSource:
+    """A log whose records have what other sources say about their queries, instead of what they say themselves.
+
+    A record is found by its query or, if none of these is in the other source, by another field with the id or the text
+    of the question. `fields` are the names of fields that the caller gives, of the log or of the other sources. If the
+    log has only one of the `outputs` that are to be evaluated, lists of texts are gold for that one.
+    """
+    joins = [source for source in sources if source is not None]
+    first = [*islice(_valid(log.records), _CHECKED)] if joins else []
+    if not first:
+        return log
+    about = _Log.of(log, first, fields or {}, joins)
+    values: list[dict[str, Any]] = [{} for _ in about.keys]
+    unanswered: list[KeyedEntry] = []
+    replaced: set[str] = set()
+    notes: list[str] = []
+    for source in joins:
+        entries = source.read(about.outputs & {*outputs}, about.names, about.queries)
+        keys = [*about.keys, *((entry.keys[0], *(None,) * (len(about.columns) - 1)) for entry in unanswered)]
+        matched = match_entries(log.name, about.columns, keys, entries)
+        provided = {field for entry in entries.entries for field in entry.values}
+        for of_record, entry in zip((*values, *(each.values for each in unanswered)), matched.entries, strict=True):
+            of_record.update({} if entry is None else entry.values)
+        if source.content == "truth":
+            unanswered = [each._replace(values=dict(each.values)) for each in matched.others]
+        replaced |= provided
+        notes += [*entries.notes, *_notes(log.name, about, entries, matched, provided)]
+    rename = {field: about.fields.get(field, field) for field in _FIELDS}
+    query = about.fields.get("query", about.columns[0])
+    # What is not used as gold documents is not gold answers either, whatever its name may mean.
+    dropped = {name for field, name in about.own.items() if field in replaced and name in AMBIGUOUS}
+    nothing = dict.fromkeys(rename[field] for field in replaced)
+
+    def records() -> Iterator[tuple[Place, Record]]:
+        for at, (place, record) in enumerate(log.records):
+            kept = {name: value for name, value in record.items() if name not in dropped}
+            own = {} if query in record else {query: field_value(record, about.columns[0], place)}
+            yield place, {**kept, **own, **nothing, **_renamed(values[at], rename)}
+
+    others = tuple((entry.place, {query: _query(entry), **_renamed(entry.values, rename)}) for entry in unanswered)
+    unused = tuple(name for field, name in about.own.items() if field in replaced)
+    notes = [*log.notes, *notes]
+    return replace(log, records=Rereadable(records), notes=tuple(notes), replaced=unused, unanswered=others)
+
+
+@dataclass(frozen=True, eq=False)
+class _Log:
+    """What is known about a log before it is joined."""
+
+    fields: Mapping[str, str]
+    """the names that were given, of the log or of other sources"""
+    names: Sequence[str]
+    outputs: frozenset[str]
+    own: Mapping[str, str]
+    """the names of its own gold and answers"""
+    columns: tuple[str, ...]
+    keys: Sequence[Keys]
+
+    @classmethod
+    def of(
+        cls, log: RecordSource, first: Sequence[Record], fields: Mapping[str, str], joins: Iterable[OtherSource]
+    ) -> _Log:
+        names = [*dict.fromkeys(name for record in first for name in record if isinstance(name, str))]
+        elsewhere = {name for source in joins for name in source.names}
+        of_log = {
+            role: name
+            for role, name in fields.items()
+            if (top := name.partition(".")[0]) in names or top not in elsewhere
+        }
+        read = fields_of_results(first, of_log, _FIELDS, log.name, _NEEDED).names
+        has = {field for field in _FIELDS if any(field_value(record, read[field]) is not None for record in first)}
+        columns = key_columns(first, read["query"], {read[field] for field in has})
+        keys = [tuple(as_key(field_value(record, column)) for column in columns) for record in _valid(log.records)]
+        own = {field: read[field] for field in has - {"retrieved"}}
+        return cls(fields, names, frozenset(has & {"retrieved", "answer"}), own, columns, keys)
+
+    @property
+    def queries(self) -> list[str]:
+        """The query of each record, for lists, which are in the same order."""
+        return [row[0] or "" for row in self.keys]
+
+
+def _valid(records: Iterable[tuple[Place, Record]]) -> Iterator[Record]:
+    """The records before the first fault of the source, which whoever reads them finds again."""
+    with suppress(KaratError):
+        for _, record in records:
+            yield record
+
+
+def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names[field]: value for field, value in values.items()}
+
+
+def _query(entry: KeyedEntry) -> str | None:
+    return next((key for key in entry.keys if key is not None), None)
+
+
+def _notes(log: str, about: _Log, source: KeyedEntries, matched: Matched, provided: set[str]) -> list[str]:
+    """What the sources were joined by, how many queries of each are not in the other one, and what is not used."""
+    by = shown(matched.column) if matched.column == matched.log_column else None
+    by = by or f"{shown(matched.log_column)} of {log} and {shown(matched.column)} of {source.name}"
+    if matched.normalized:
+        by += f", for {plural(matched.normalized, 'query')} without regard to case, white space and Unicode form"
+    column = about.columns.index(matched.log_column)
+    without = [row for row, entry in zip(about.keys, matched.entries, strict=False) if entry is None]
+    counts = [
+        _count(len(without), len(about.keys), log, source.name, without[0][column] if without else None),
+        _count(len(matched.others), len(source.entries), source.name, log, *map(_query, matched.others[:1])),
+    ]
+    both = "all queries are in both" if not any(counts) else "; ".join(filter(None, counts))
+    notes = [f"{log} and {source.name} are joined by {by}: {both}"]
+    unused = [shown(name) for field, name in about.own.items() if field in provided]
+    if unused:
+        fields = f"field {unused[0]} is" if len(unused) == 1 else f"fields {enumeration(unused, 'and')} are"
+        notes.append(f"{log}: the {fields} not used, because {source.name} is given")
+    return notes
+
+
+def _count(number: int, total: int, one: str, other: str, example: str | None = None) -> str:
+    such = "" if example is None else f", such as {shown(example)}"
+    are = "is" if number == 1 else "are"
+    return f"{number:,} of {plural(total, 'query')} of {one} {are} not in {other}{such}" if number else ""

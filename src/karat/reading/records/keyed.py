@@ -1,0 +1,163 @@
+"""Entries with keys: what one source says about queries that another source knows by their ids or by their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+from karat.documents.normalization import normalizer
+from karat.errors import KaratError, Message, Parameter, Place, shown
+from karat.reading.columns.spellings import AnyRole, is_spelling
+from karat.reading.records.paths import Record
+
+Keys = tuple[str | None, ...]
+"""the values of a record or an entry in the columns of keys, the first of which is that of the query"""
+
+_ROLES: tuple[AnyRole, ...] = ("record_query", "query", "query_text")
+_OF_TREC_RAG = ("narrative_id", "request_id", "narrative")
+_folded = normalizer(("unicode", "case", "space"))
+
+
+class KeyedEntry(NamedTuple):
+    """What a source says about a query: gold documents, gold answers or a predicted answer."""
+
+    place: Place
+    keys: Keys
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class KeyedEntries:
+    """The entries of a source, no two of which have the same query; and the columns of its keys."""
+
+    name: str
+    columns: tuple[str, ...]
+    entries: Sequence[KeyedEntry]
+    notes: tuple[str, ...] = ()
+
+
+class Matched(NamedTuple):
+    """The entry of each record of a log, the entries that no record has, and the columns that they were found by."""
+
+    entries: list[KeyedEntry | None]
+    others: list[KeyedEntry]
+    log_column: str
+    column: str
+    normalized: int
+    """records whose key is the same as that of the entry only if white space, case and Unicode form do not matter"""
+
+
+def key_columns(records: Iterable[Record], query: str, used: Collection[str]) -> tuple[str, ...]:
+    """The columns that may contain the id or the text of a query, after the one of the query; not those in `used`.
+
+    >>> key_columns([{"id": 7, "question": "How soft?", "answer": "Soft"}], "id", ["answer"])
+    ('id', 'question')
+    """
+    names: dict[str, None] = {}
+    for record in records:
+        names |= dict.fromkeys(name for name in record if isinstance(name, str))
+        if isinstance(inner := record.get("metadata"), Mapping):
+            names |= {f"metadata.{name}": None for name in inner if isinstance(name, str)}
+    others = [name for name in names if name != query and name not in used]
+    return (query, *(name for role in _ROLES for name in others if _is_key(name, role))) if others else (query,)
+
+
+def _is_key(name: str, role: AnyRole) -> bool:
+    # Each name is listed once, for the first role that it is usual for.
+    last = name.rpartition(".")[2]
+    fitting = next((each for each in _ROLES if is_spelling(last, each)), _ROLES[-1] if last in _OF_TREC_RAG else None)
+    return fitting == role
+
+
+def as_key(value: object) -> str | None:
+    """A value as a key; None if it is neither a text nor a whole number."""
+    if isinstance(value, str):
+        return value if value.strip() else None
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def match_entries(name: str, columns: Sequence[str], keys: Sequence[Keys], source: KeyedEntries) -> Matched:
+    """Find the entry of each record of the log `name`, whose keys are in these columns.
+
+    Ids count if any of them is in both, otherwise texts: exactly, and if they are in none of the columns, without
+    regard to white space, case and Unicode form. Records that have no such entry have None.
+    """
+    pairs = sorted(product(range(len(columns)), range(len(source.columns))), key=lambda pair: (sum(pair), pair))
+    for fold in (False, True):
+        for of_log, of_entry in pairs:
+            index = _Index.of(source, of_entry)
+            if fold or any(row[of_log] in index.exact for row in keys):
+                found = [index.find(row[of_log]) for row in keys]
+                if any(found):
+                    return _matched(found, source, keys, (columns, of_log, of_entry))
+    raise _nothing_in_common(name, columns, keys, source)
+
+
+def _matched(
+    found: Sequence[KeyedEntry | None],
+    source: KeyedEntries,
+    keys: Sequence[Keys],
+    pair: tuple[Sequence[str], int, int],
+) -> Matched:
+    columns, of_log, of_entry = pair
+    hit = {entry.keys[of_entry] for entry in found if entry is not None}
+    others = [entry for entry in source.entries if entry.keys[of_entry] is None or entry.keys[of_entry] not in hit]
+    normalized = sum(
+        entry is not None and entry.keys[of_entry] != row[of_log] for row, entry in zip(keys, found, strict=True)
+    )
+    return Matched([*found], others, columns[of_log], source.columns[of_entry], normalized)
+
+
+@dataclass(frozen=True, eq=False)
+class _Index:
+    """The entries of a source by their keys in one column."""
+
+    source: KeyedEntries
+    exact: dict[str, list[KeyedEntry]]
+    folded: dict[str, list[KeyedEntry]]
+
+    @classmethod
+    def of(cls, source: KeyedEntries, column: int) -> _Index:
+        exact: dict[str, list[KeyedEntry]] = {}
+        folded: dict[str, list[KeyedEntry]] = {}
+        for entry in source.entries:
+            if (key := entry.keys[column]) is not None:
+                exact.setdefault(key, []).append(entry)
+                if _is_question(key):
+                    folded.setdefault(_folded(key), []).append(entry)
+        return cls(source, exact, folded)
+
+    def find(self, key: str | None) -> KeyedEntry | None:
+        """The entry with a key, if there is one; it is an error if several say different things."""
+        if key is None:
+            return None
+        entries = self.exact.get(key) or (self.folded.get(_folded(key)) if _is_question(key) else None)
+        if not entries:
+            return None
+        first, *others = entries
+        for other in others:
+            if other.values != first.values:
+                what: Message = [f"the question {shown(key)} has another gold here than in ", first.place]
+                raise KaratError(what, place=other.place, hint="Keep one of them, or join by ids: name their fields.")
+        return first
+
+
+def _is_question(key: str) -> bool:
+    """Whether a key is a text rather than an id, in which case and white space matter."""
+    return not key.isascii() or len(key.split()) > 1
+
+
+def _nothing_in_common(name: str, columns: Sequence[str], keys: Sequence[Keys], source: KeyedEntries) -> KaratError:
+    ours = _example(columns, keys)
+    theirs = _example(source.columns, [entry.keys for entry in source.entries])
+    what = f"no query is in both {name} ({ours}) and {source.name} ({theirs})"
+    hint = ["The id of a query, or the text of its question, must be in both. If it is in another field, use "]
+    return KaratError(what, hint=[*hint, Parameter("fields", {"query": "..."}), "."])
+
+
+def _example(columns: Sequence[str], keys: Iterable[Keys]) -> str:
+    row = next(iter(keys), ())
+    texts = [f"{column} {shown(key)}" for column, key in zip(columns, row, strict=False) if key is not None]
+    return " and ".join(texts) or "none"
