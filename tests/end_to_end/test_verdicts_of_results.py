@@ -207,7 +207,6 @@ def test_the_command_reads_labels_and_finds_the_system_by_its_file_or_its_name(f
         ("rag.jsonl --verdicts verdicts.jsonl --by human:ann", "use --author human:ann"),
         ("rag.jsonl --verdicts verdicts.jsonl --author ann", "Authors: human:ann (2 labels)"),
         ("rag.jsonl --verdicts verdicts.jsonl --unknown error", "of query q2 lacks a label"),
-        ("rag.jsonl --verdicts verdicts.jsonl -m Faithfulness", "suffice for Faithfulness(unit=sentences)"),
         ("rag.jsonl --verdicts verdicts.jsonl -m NuggetRecall", "karat verdicts template"),
         ("both.jsonl --verdicts verdicts.jsonl -m RR", "none of these measures is computed from verdicts"),
     ],

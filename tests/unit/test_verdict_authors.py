@@ -302,8 +302,6 @@ def test_without_labels_what_is_cited_is_measured_by_default_and_without_citatio
 @pytest.mark.parametrize(
     ("measure", "form"),
     [
-        ("Faithfulness", "Faithfulness(unit=sentences)"),
-        ("Faithfulness(partial=0.5)", "Faithfulness(partial=0.5, unit=sentences)"),
         ("Correctness", "Correctness(task=tone)"),
         ("Correctness(task=style)", "Correctness(task=tone)"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any, get_args
 
 import click
@@ -161,9 +162,16 @@ def template(
     sheet = sheet_of(task, read.responses, known, labels.tasks if labels else None)
     write_sheet(sheet, file)
     rows = plural(sheet.labels, "label")
-    print_text(printable(f"{file} asks for {rows} about {plural(sheet.queries, 'query')}.") + "\n")
-    for note in (*(labels.notes if labels else ()), *read.notes, *sheet.notes):
-        print_text(f"note: {printable(note)}.\n")
+    lines = [f"{file} asks for {rows} about {plural(sheet.queries, 'query')}."]
+    lines += [f"note: {note}." for note in (*(labels.notes if labels else ()), *read.notes, *sheet.notes)]
+    imported = os.path.splitext(file)[0] + ".jsonl"
+    reading = [*(part for field in fields for part in ("--field", field)), *(["--records", records] if records else [])]
+    named = results if system is None else f"{results}:{system}"
+    measures = [part for measure in sheet.measures for part in ("-m", measure)]
+    steps = [["verdicts", "import", file, "-o", imported]]
+    steps += [["evaluate", named, "--verdicts", imported, *measures, *reading]] if measures else []
+    lines += ["Fill in the column label. Then:", *(f"  {shlex.join(['karat', *step])}" for step in steps)]
+    print_text("".join(f"{printable(line)}\n" for line in lines))
 
 
 @command.command(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from karat.analysis.label_agreement import LabelAgreement, TaskAgreement, ValueAgreement, agreement_by_task
-from karat.errors import KaratError, Message, Parameter, plural, require, shown
+from karat.errors import KaratError, Message, Parameter, enumeration, plural, require, shown
 from karat.evaluation import evaluate_runs
 from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
 from karat.evaluation.verdicts import evaluate_verdicts
@@ -228,10 +228,14 @@ def _values_of_answers(
         if name in people and name in by_model
         for value in _value(model, name, system or "", people, by_model)
     ]
-    notes = [
-        f"no values of measures{f' for {system}' if system else ''}: {error.what}" for system, error in errors.items()
+    reasons = {system: error.what for system, error in errors.items()}
+    for system, (people, by_model) in pairs.items():
+        if not any(name in by_model for name in people.measures):
+            of_people, of_model = (enumeration(scores.measures, "and") for scores in (people, by_model))
+            reasons[system] = f"the labels of people suffice for {of_people}, those of {model} for {of_model}"
+    return values, [
+        f"no values of measures{f' for {system}' if system else ''}: {why}" for system, why in reasons.items()
     ]
-    return values, notes
 
 
 def _value(model: str, measure: str, system: str, people: Scores, by_model: Scores) -> Iterator[ValueAgreement]:

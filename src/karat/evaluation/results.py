@@ -216,6 +216,8 @@ def _scores(
     selected: Selection = {}
     if asked.own or not asked.numbers:
         selected = select_measures(asked.own, settings["rel"], subjects, rubrics)
+    if labelled:
+        selected = labelled.readable(selected)
     parts = [*_scores_of_parts(read, selected, settings, name)]
     if labelled and (of_verdicts := of_subject(selected, "verdicts")):
         parts.append(labelled.scores(of_verdicts, unknown, name))

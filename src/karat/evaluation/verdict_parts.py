@@ -18,10 +18,10 @@ from karat.evaluation.verdicts import label_digests, scores_of_verdicts, unscore
 from karat.grounding.labels.counting import check_order_does_not_matter, choose_authors
 from karat.grounding.labels.facts import FailedLabels, LabelCensus, LabelFacts
 from karat.grounding.labels.missing import (
-    check_labels,
     labelled_measures,
     labelled_samples,
     notes_on_labels,
+    readable_measures,
     rubric_measures,
 )
 from karat.grounding.labels.selection import choose_system, select_labels
@@ -105,7 +105,7 @@ def evaluate_parts(
     failed = FailedLabels.merged(failed for _, failed in of_parts)
     if listed is None:
         listed = select_measures(labelled_measures(facts, lambda: failed, place), subjects=("verdicts",))
-    check_labels(facts, lambda: failed, listed, place)
+    listed = readable_measures(facts, lambda: failed, listed, place)
 
     samples = [(portable(measure), labelled_samples(measure, facts)) for measure in listed]
     compute = partial(_values, shared, choice, tuple(facts.relations), samples)

@@ -15,11 +15,12 @@ from karat.errors.arguments import check_text
 from karat.evaluation.label_scores import LabelScores
 from karat.grounding.labels.facts import FailedLabels
 from karat.grounding.labels.missing import (
-    check_labels,
     failed_extractions,
     labelled_measures,
     labelled_samples,
     notes_on_labels,
+    readable_measure,
+    readable_measures,
     reads_answers,
     rubric_measures,
     rubric_names,
@@ -32,7 +33,7 @@ from karat.reading.pairs.digests import LazyDigests, digest
 from karat.reading.records.records import without_collection
 from karat.reading.records.results import Results, WantedResults
 from karat.registry import Measure
-from karat.registry.selection import Measures, Selection, asked_names, listed_measures, select_measures
+from karat.registry.selection import Measures, Selection, asked_names, listed_measures, of_subject, select_measures
 from karat.scores import Finding, Scores
 from karat.scores.fingerprint import Fingerprint
 
@@ -138,25 +139,31 @@ class LabelledResults:
 
     def suffices_for(self, measure: Measure) -> bool:
         """Whether the labels suffice for a measure, or it needs none."""
-        return bool(labelled_samples(measure, self.selected.facts))
+        return readable_measure(measure, self.selected.facts) is not None
 
     @property
     def unscored(self) -> list[Finding]:
         """What the labels should have sufficed for."""
         return unscored(self.selected.failures)
 
+    def readable(self, measures: Selection) -> Selection:
+        """The measures to compute: those of labels as the labels allow it, and all others."""
+        if self.no_answers and any(map(reads_answers, of_subject(measures, "verdicts"))):
+            raise self.no_answers
+        return readable_measures(
+            self.selected.facts, lambda: self.selected.failures, measures, self.selected.records.name
+        )
+
     def scores(self, measures: Selection, unknown: Unknown, name: str) -> Scores:
         """The scores of these measures by the labels."""
         check_choice("unknown", unknown, get_args(Unknown))
-        if self.no_answers and any(map(reads_answers, measures)):
-            raise self.no_answers
         return score_verdicts(self.selected, measures, unknown, name)
 
 
 def score_verdicts(selected: SelectedLabels, measures: Selection, unknown: Unknown, name: str) -> Scores:
     """The scores of a system by its labels: of several samples, the mean of each measure."""
     facts, place = selected.facts, selected.records.name
-    check_labels(facts, lambda: selected.failures, measures, place)
+    measures = readable_measures(facts, lambda: selected.failures, measures, place)
     scored = LabelScores.of(selected, {measure: labelled_samples(measure, facts) for measure in measures})
     digests = LazyDigests(partial(label_digests, selected))
     notes = notes_on_labels(facts, measures)

@@ -9,7 +9,7 @@ from karat.data.verdicts import Against, Relation
 from karat.errors import KaratError, Place, enumeration, plural, shown
 from karat.grounding.labels.facts import FailedLabels, LabelFacts
 from karat.grounding.labels.recipes import RECIPES
-from karat.measures import parse
+from karat.measures import meanings, parse
 from karat.measures.labels import relations_of
 from karat.registry import Measure
 from karat.registry.registry import is_name_of_measure
@@ -32,6 +32,13 @@ _DEFAULT = tuple(name for name in _MEASURES if name not in _NOT_BY_DEFAULT)
 _NO_CONTRADICTIONS = (
     "no label is `contradicts`: labels that were given before there was such a label, or by FaithfulnessEvaluator, do"
     " not tell it from `none`"
+)
+
+ANSWERABLE = Relation("abstention", "gold")
+"""whether a question can be answered, which gold answers say"""
+NEEDS_GOLD = (
+    "Gold answers say which questions can be answered: add the field gold_answers to the results, with an empty list"
+    " where there is no answer"
 )
 
 _CITATIONS: tuple[Against, ...] = ("cited", "others", "passage")
@@ -61,9 +68,13 @@ def measures_of(task: str) -> list[str]:
     >>> measures_of("context"), measures_of("tone")
     (['ContextRelevance', 'ContextPrecision'], ['Correctness(task=tone)'])
     """
-    names = [name for name in _MEASURES if not name.endswith(_OF_SENTENCES)]
-    first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in names}
-    return [name for name, relation in first.items() if recipe_of(relation) == task] or [rubric_measure(task)]
+    return [name for name in _of_recipe(task) if not name.endswith(_OF_SENTENCES)] or [rubric_measure(task)]
+
+
+def _of_recipe(task: str) -> list[str]:
+    """The measures of what is labelled for a recipe; none for a rubric."""
+    first = {name: next(iter(relations_of(parse(name, "verdicts")))) for name in _MEASURES}
+    return [name for name, relation in first.items() if recipe_of(relation) == task]
 
 
 def rubric_measure(name: str) -> str:
@@ -130,22 +141,65 @@ def _with_labels(facts: LabelFacts, names: Sequence[str]) -> list[str]:
     return [name for name in labelled if name not in of_claims]  # sentences are counted if there are no claims
 
 
-def check_labels(facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, place: str) -> None:
-    """Refuse a measure for which no query has any label, and say what to do; `failed` are labels that failed."""
-    for measure in measures:
-        if not labelled_samples(measure, facts):
-            relation = _missing(measure, _first_sample(facts))[0]
-            what = f"{measure} needs labels of the task {relation.task}: {in_words(relation)}"
-            variants = [str(each) for each in _variants(measure, facts) if labelled_samples(each, facts)]
-            suffice = f"The labels that are there suffice for {enumeration(variants, 'and')}."
-            hint = f"{_why_unused(facts, failed)}{suffice if variants else _how_to_label(relation)}"
-            raise KaratError(f"{what}, and there are none", place=place, hint=hint)
+def readable_measures(
+    facts: LabelFacts, failed: Callable[[], FailedLabels], measures: Selection, place: str
+) -> Selection:
+    """The measures to compute: of sentences instead of claims, if no claims are labelled, but sentences are.
+
+    One for which no query has any label is an error, which says what to do; `failed` are labels that failed.
+    """
+    readable: dict[Measure, Sequence[str]] = {}
+    for measure, names in measures.items():
+        chosen = readable_measure(measure, facts)
+        if chosen is None:
+            raise _without_labels(measure, facts, failed, place)
+        readable[chosen] = (*readable.get(chosen, ()), *names)
+    return readable
 
 
-def notes_on_labels(facts: LabelFacts, measures: Iterable[Measure]) -> tuple[str, ...]:
+def readable_measure(measure: Measure, facts: LabelFacts) -> Measure | None:
+    """The measure, or the one that counts sentences instead of claims; None if there are no labels for either."""
+    of_sentences = [measure(unit="sentences")] if "unit" in measure.definition.parameters else []
+    return next((each for each in (measure, *of_sentences) if labelled_samples(each, facts)), None)
+
+
+def _without_labels(measure: Measure, facts: LabelFacts, failed: Callable[[], FailedLabels], place: str) -> KaratError:
+    """The error about a measure whose labels are missing."""
+    relation = _missing(measure, _first_sample(facts))[0]
+    what = f"{measure} needs labels of the task {relation.task}: {in_words(relation)}"
+    variants = [str(each) for each in _variants(measure, facts) if labelled_samples(each, facts)]
+    suffice = f"The labels that are there suffice for {enumeration(variants, 'and')}."
+    hint = f"{_why_unused(facts, failed)}{suffice if variants else _how_to_label(relation)}"
+    return KaratError(f"{what}, and there are none", place=place, hint=hint)
+
+
+def notes_on_labels(facts: LabelFacts, measures: Selection) -> tuple[str, ...]:
     """What was odd about the labels that measures are computed from, as sentences."""
     lacking = not facts.has_contradictions and any(map(_counts_contradictions, measures))
-    return (*facts.notes.sentences, *([_NO_CONTRADICTIONS] if lacking else []))
+    instead = [name for measure, names in measures.items() for name in names if _counted_claims(name, measure)]
+    count = "counts" if len(instead) == 1 else "count"
+    of_sentences = [f"no claims are labelled, so {enumeration(instead, 'and')} {count} sentences"] if instead else []
+    return (*facts.notes.sentences, *of_sentences, *([_NO_CONTRADICTIONS] if lacking else []))
+
+
+def _counted_claims(name: str, measure: Measure) -> bool:
+    """Whether a name is that of a measure of claims, although this measure counts sentences."""
+    return measure.get("unit") == "sentences" and measure not in meanings(name)
+
+
+def sheet_measures(task: str, relations: Iterable[Relation]) -> list[str]:
+    """The measures of a recipe, or of a rubric, that the labels of a sheet suffice for.
+
+    >>> sheet_measures("faithfulness", [Relation("support", "sentences", "context")])
+    ['Faithfulness(unit=sentences)']
+    >>> sheet_measures("coverage", [Relation("support", "nuggets", "passage")])
+    ['NuggetCoverage']
+    """
+    if task not in RECIPES:
+        return [str(measure) for measure in rubric_measures([task]).values()]
+    facts = LabelFacts({0: frozenset(relations)})
+    measures = _with_labels(facts, _of_recipe(task))
+    return [name for name in measures if name in _DEFAULT] or measures
 
 
 def _counts_contradictions(measure: Measure) -> bool:
@@ -207,6 +261,8 @@ def recipe_of(relation: Relation) -> str:
 
 
 def _how_to_label(relation: Relation) -> str:
+    if relation == ANSWERABLE:
+        return f"{NEEDS_GOLD}."
     recipe = recipe_of(relation)
     by_model = f" `karat judge results.jsonl --task {recipe}` asks a language model." if recipe in RECIPES else ""
     return (

@@ -13,8 +13,10 @@ passage and the answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, get_args
+from typing import NamedTuple, cast, get_args
 
+from karat.data.verdicts import Against as RelatedTo
+from karat.data.verdicts import Relation
 from karat.grounding.responses.responses import Response
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item
@@ -37,6 +39,12 @@ class WantedLabel(NamedTuple):
     task: str
     item: Item
     against: Against = None
+
+    @property
+    def relation(self) -> Relation:
+        """What a measure knows of the label."""
+        against = "passage" if isinstance(self.against, tuple) else self.against or "nothing"
+        return Relation(self.task, self.item.set, cast("RelatedTo", against))
 
     def against_digest(self, response: Response) -> str | None:
         """The digest of what the item is compared with, by which a label notices that this has changed since."""

@@ -16,6 +16,7 @@ from pathlib import PurePath
 from typing import Any
 
 from karat.errors import KaratError, Message, Parameter, did_you_mean, first_few, plural, shown
+from karat.grounding.labels.missing import ANSWERABLE, NEEDS_GOLD, sheet_measures
 from karat.grounding.labels.recipes import RECIPES, WantedLabel, empty_set, recipe_items, task_of, wanted_labels
 from karat.grounding.responses.responses import EXTRACTED, Response, items_of, items_of_other_answers
 from karat.grounding.verdict_file.columns import Against
@@ -41,6 +42,8 @@ class Sheet:
     rows: Sequence[Sequence[str]]
     labels: int
     queries: int
+    measures: tuple[str, ...] = ()
+    """what the labels suffice for"""
     notes: tuple[str, ...] = ()
 
 
@@ -81,7 +84,14 @@ def sheet_of(
         place = {"row": number, "rows": len(rows), "sheet": sheet}
         cells.append(_cells(row, task, place, is_first=answer not in seen))
         seen.add(answer)
-    return Sheet(cells, sum(row.label is not None for row in rows), len(seen), _size_notes(cells))
+    labels = [row.label for row in rows if row.label is not None]
+    relations, notes = {label.relation for label in labels}, _size_notes(cells)
+    if recipe == "abstention":
+        if any(response.gold_answers is not None for response in responses):
+            relations.add(ANSWERABLE)
+        else:
+            notes = (*notes, NEEDS_GOLD)
+    return Sheet(cells, len(labels), len(seen), tuple(sheet_measures(recipe, relations)), notes)
 
 
 def _size_notes(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
