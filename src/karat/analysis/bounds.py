@@ -12,7 +12,7 @@ from karat.analysis.gradings import lowest_and_highest
 from karat.data.judged import Judged
 from karat.errors import KaratError, Message, Parameter, Place, require
 from karat.errors.arguments import as_number
-from karat.measures import definitions, parse
+from karat.measures import definitions, meanings, parse
 from karat.options import check_choice
 from karat.output.progress import progress_bar
 from karat.registry import Effect, Measure
@@ -54,7 +54,7 @@ def bounds(scores: Scores, measure: str | Measure, max_grade: float | None = Non
     _check_repeats(evidence)
     judged = evidence.judged_for(measure)
     grade = _max_grade(judged, max_grade)
-    queries = _evaluated(scores)
+    queries = _evaluated(scores, evidence)
     kept = np.zeros(len(judged.queries), bool)
     kept[[evidence.truth.positions[query] for query in queries]] = True
     judged = judged.select(kept)
@@ -73,6 +73,9 @@ def _bounds_of_labels(scores: Scores, measure: Measure, max_grade: float | None)
     """The bounds of a measure of verdicts, which scores keep from their evaluation."""
     require(max_grade is None, [Parameter("max_grade"), " is about unjudged documents, not labels"], "Leave it out.")
     name = scores.column_name(measure)
+    fingerprint = scores.fingerprint
+    from_labels = fingerprint is None or "verdicts" in fingerprint.truths
+    require(from_labels, f"{name} is a number of the log, and has no bounds")
     value = scores.column(name)
     if name not in scores.label_bounds and np.isnan(value).any():
         raise KaratError(
@@ -106,13 +109,19 @@ def _evidence(scores: Scores) -> Evidence:
     raise KaratError("these scores contain no run data to compute bounds from", hint=NO_RUN_DATA)
 
 
-def _evaluated(scores: Scores) -> tuple[str, ...]:
-    """The queries whose documents were evaluated; scores of results may have queries with answers only."""
-    if scores.answers is None:
+def _evaluated(scores: Scores, evidence: Evidence) -> tuple[str, ...]:
+    """The queries whose documents were evaluated; scores of results may have queries with answers or numbers only."""
+    known = evidence.truth.positions
+    if scores.answers is None and all(query in known for query in scores.queries):
         return scores.queries
-    columns = [column for name, column in scores.values.items() if parse(name).definition.takes != "answers"]
+    columns = [column for name, column in scores.values.items() if _are_of_documents(name)]
     measured = ~np.all(np.isnan(columns), axis=0)
-    return tuple(query for query, kept in zip(scores.queries, measured.tolist(), strict=True) if kept)
+    kept = zip(scores.queries, measured.tolist(), strict=True)
+    return tuple(query for query, is_measured in kept if is_measured and query in known)
+
+
+def _are_of_documents(name: str) -> bool:
+    return any(measure.definition.subject == "documents" for measure in meanings(name))
 
 
 def _max_grade(judged: Judged, max_grade: float | None) -> float:
