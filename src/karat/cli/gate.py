@@ -134,7 +134,8 @@ def command(
         all_rules = _with_rules_of_file(rules, config_file, settings.options["rel"])
         baseline = _baseline(baseline, config_file, all_rules)
         _check_options(all_rules, baseline, settings, test_options)
-        systems = _load(paths, baseline, all_rules, inputs, settings)
+        lower = () if run is not None else test_options["lower_is_better"]
+        systems = _load(paths, baseline, all_rules, inputs, settings, lower)
         gate = systems.check(test_options)
         if output.report is not None:
             systems.save_report(output, test_options)
@@ -278,9 +279,14 @@ class _Systems:
 
 
 def _load(
-    paths: Sequence[str], baseline: str | None, rules: tuple[Rule, ...], inputs: Inputs, settings: Settings
+    paths: Sequence[str],
+    baseline: str | None,
+    rules: tuple[Rule, ...],
+    inputs: Inputs,
+    settings: Settings,
+    numbers: Sequence[str],
 ) -> _Systems:
-    """The scores that the rules are about: those of runs are computed."""
+    """The scores that the rules are about: those of runs are computed; `numbers` of a log are read, too."""
     from karat.cli.settings import with_findings, with_static_model
     from karat.cli.systems import SystemFiles, saved_system
     from karat.comparison.gate.rules import check_measures
@@ -299,6 +305,7 @@ def _load(
             check_measures(rules)
         names, findings = with_static_model([rule.measure for rule in rules])
         rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
+        names = list(dict.fromkeys([*names, *numbers]))
     # A saved baseline needs to have only the measures that are compared with it, so it is not loaded with the others.
     saved: dict[str, Scores] = {}
     if baseline is not None and is_saved_scores(opened[baseline], inputs.formats.get("run")):
