@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+import karat
 from karat import KaratError, evaluate_results, evaluate_verdicts, label_agreement
 from karat.grounding.labels.recipes import RECIPES
 from tests.end_to_end.in_process import printed, run_here
+from tests.unit.judges.toy_judge import SmallModel
 
 RESULTS = [
     {
@@ -218,3 +220,67 @@ def test_agreement_says_that_people_labelled_sentences_and_a_model_claims() -> N
     labels = [*common, *({**each, "by": "human"} for each in SENTENCES), label("c1", "full", by="m")]
     found = label_agreement([{**each, "system": "rag"} for each in labels], measures=["Faithfulness"])
     assert "labels of people suffice for Faithfulness(unit=sentences), those of m for Faithfulness" in str(found)
+
+
+# Labels of people and of a model about the same things
+
+
+def judged(folder: Path) -> None:
+    results = str(folder / "rag.jsonl")
+    karat.judge(results, task="faithfulness", model=SmallModel(10**6), verdicts=folder / "judged.jsonl", system="rag")
+
+
+def hinted_command(error: str) -> list[str]:
+    """The command in the hint of an error, about these results."""
+    [command] = [part for part in error.split("`") if part.startswith("karat ")]
+    return ["rag.jsonl" if word == "RESULTS" else word for word in shlex.split(command)[1:]]
+
+
+def test_without_the_items_of_the_model_the_error_names_the_command_that_has_them(folder: Path) -> None:
+    judged(folder)
+    steps(folder, "rag.jsonl", "--task", "faithfulness", "-o", "alone.csv")
+    fill_in(folder / "alone.csv")
+    run_here(folder, "verdicts", "import", "alone.csv", "-o", "alone.jsonl")
+    error = run_here(folder, "verdicts", "agreement", "judged.jsonl", "alone.jsonl").stderr
+    assert "people labelled the sentences of the answer against the passages (faithfulness);" in error
+    assert "labelled the claims of the answer against the passages (faithfulness)" in error
+    words = hinted_command(error)
+    assert words[words.index("--items") + 1] == "judged.jsonl"
+    printed(run_here(folder, *words))
+    fill_in(folder / "todo.csv")
+    run_here(folder, "verdicts", "import", "todo.csv", "-o", "people.jsonl")
+    table = printed(run_here(folder, "verdicts", "agreement", "judged.jsonl", "people.jsonl"))
+    assert "support" in table
+    assert "Faithfulness" in table
+
+
+def test_with_labels_of_a_model_only_the_error_names_the_same_command(folder: Path) -> None:
+    judged(folder)
+    error = run_here(folder, "verdicts", "agreement", "judged.jsonl").stderr
+    assert "no label is by a person" in error
+    printed(run_here(folder, *hinted_command(error)))
+    fill_in(folder / "todo.csv")
+    run_here(folder, "verdicts", "import", "todo.csv", "-o", "people.jsonl")
+    assert run_here(folder, "verdicts", "agreement", "judged.jsonl", "people.jsonl").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("people", "model", "why"),
+    [
+        ({"system": "a"}, {"system": "b"}, "people labelled answers of a; m labelled those of b"),
+        ({"query": "q1"}, {"query": "q2"}, "people labelled the queries q1; m labelled q2"),
+        ({"item": "c1"}, {"item": "c2"}, "about the same answers, but about other items"),
+        ({"task": "correctness"}, {"task": "abstention"}, "(correctness); m labelled the answer (abstention)"),
+    ],
+)  # fmt: skip
+def test_the_error_says_in_what_the_labels_differ(people: Any, model: Any, why: str) -> None:
+    labels = []
+    for by, changes in (("human", people), ("m", model)):
+        row = {**label("c1", "full"), "by": by, **changes}
+        if "task" in changes:
+            value = {"correctness": "correct", "abstention": "answered"}[row["task"]]
+            row = {"query": "q1", "item": "answer", "label": value, "by": by, **changes}
+        labels.append(row)
+    with pytest.raises(KaratError) as caught:
+        label_agreement(labels)
+    assert why in str(caught.value)

@@ -11,6 +11,7 @@ import numpy as np
 from karat.analysis.label_agreement import LabelAgreement, TaskAgreement, ValueAgreement, agreement_by_task
 from karat.errors import KaratError, Message, Parameter, enumeration, plural, require, shown
 from karat.evaluation import evaluate_runs
+from karat.evaluation.nothing_in_common import no_people, nothing_in_common
 from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
 from karat.evaluation.verdicts import evaluate_verdicts
 from karat.grounding.labels.counting import Status, SubjectKey, is_person, label_status
@@ -27,11 +28,6 @@ from karat.registry import Subject
 from karat.registry.names import format_value
 from karat.registry.selection import DEFAULT_MEASURES, Measures, Selection, of_subject, select_measures
 from karat.scores import Scores
-
-_HINT = (
-    "`karat judge TRUTH RUN... --task relevance --overlap N` grades documents that people judged; `karat verdicts"
-    " template` writes a sheet for people to label what a model did."
-)
 
 
 def label_agreement(
@@ -92,7 +88,7 @@ def label_agreement(
         values += of_answers
         notes += why_none
     if not tasks:
-        raise KaratError("people and models have labelled nothing in common", place=records.name, hint=_HINT)
+        raise nothing_in_common(records)
     return LabelAgreement(tuple(tasks), tuple(values), tuple(notes))
 
 
@@ -116,9 +112,8 @@ class _Judges:
         self._people = {author for author in authors if is_person(author)}
         hint: Message = "The labels of people are by human, or human: and a name; all other authors are models."
         require(self.models, "no label is by a model", hint, place=records.name)
-        has_people = self._people or truth is not None
-        hint = ["Add the ground truth that people judged with ", Parameter("truth"), ", or labels by people."]
-        require(has_people, "no label is by a person", hint, place=records.name)
+        if not self._people and truth is None:
+            raise no_people(records)
 
     def tasks(self, model: str) -> list[TaskAgreement]:
         """The agreement of a model with people on each task, on documents first."""
