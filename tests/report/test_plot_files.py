@@ -69,7 +69,7 @@ def plotted(folder: Path, *words: str) -> str:
 
 
 def test_the_kind_follows_from_the_command(tmp_path: Path) -> None:
-    assert plotted(tmp_path, "evaluate", TRUTH, BM25).startswith("The mean of each system")
+    assert plotted(tmp_path, "evaluate", TRUTH, BM25).startswith("The mean on each measure")
     assert plotted(tmp_path, "evaluate", TRUTH, BM25, "--by", "relevant").startswith("nDCG@10 of each group of queries")
     assert "if the unjudged documents" in plotted(tmp_path, "evaluate", TRUTH, BM25, "--bounds")
     compare = ("compare", TRUTH, OVERLAP, BM25, "-m", "AP", "--baseline", "bm25")

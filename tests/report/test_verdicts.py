@@ -180,7 +180,7 @@ def test_axe_finds_no_violation_in_labels_of_two_systems(open_page: OpenPage, da
 
 
 def test_the_range_of_unknown_labels_is_a_chart(labelled: dict[str, Any]) -> None:
-    rows = labelled["charts"]["bounds"]["rows"]
+    rows = labelled["charts"]["label-bounds"]["rows"]
     faithfulness = rows["measure"].index("Faithfulness")
     assert [round(rows[end][faithfulness], 4) for end in ("low", "value", "high")] == [0.7562, 0.7728, 0.7823]
 

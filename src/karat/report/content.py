@@ -172,7 +172,12 @@ def _first_relevant(subject: ReportSubject) -> list[list[int | None] | None]:
 
 
 def _unjudged(subject: ReportSubject) -> list[tuple[float | None, list[int] | None]] | None:
-    """For each system, the share of its first documents that nobody judged, and their number in each query."""
+    """For each system, the share of its first documents that nobody judged, and their number in each query.
+
+    None if no measure is about documents, or all documents that are known are relevant.
+    """
+    if not any(measure.definition.takes == "judged" for name in subject.measures for measure in meanings(name)[:1]):
+        return None
     by_system: list[tuple[float | None, list[int] | None]] = []
     for scores in subject.systems.values():
         evidence = scores.evidence

@@ -166,7 +166,9 @@ def _detectable(subject: ReportSubject, power: Power) -> str:
 
 
 def _unjudged(subject: ReportSubject, shares: Sequence[float | None] | None) -> str:
-    """How many of the first documents nobody judged."""
+    """How many of the first documents nobody judged, if the primary measure is about documents."""
+    if subject.primary_measure is None or subject.primary_measure.definition.takes != "judged":
+        return ""
     known = [share for share in shares or () if share is not None]
     largest = max(known, default=0.0)
     if not largest:
@@ -238,6 +240,7 @@ def table(subject: ReportSubject, unjudged: list[float | None] | None) -> dict[s
         correction = correction_text(method, max(power.comparisons for power in powers)) or None
     return {
         "rows": cells,
+        "by_measure": subject.is_by_measure,
         "level": subject.level,
         "alpha": None if method is None else method.alpha,
         "test": test,

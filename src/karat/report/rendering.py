@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from karat.errors.installing import pip_install
 from karat.output.files import check_writable, write_text
 from karat.report.chart_library import chart_library
 from karat.report.content import report_content
+from karat.report.plots.axes import unit
 from karat.report.provenance import Provenance
 from karat.report.subject import Reported
 from karat.scores.summary import cell_text, nonzero_text
@@ -31,8 +32,8 @@ _PACKAGES = {"jinja2": "jinja2", "vl_convert": "vl-convert-python"}
 _PAGE = Path(__file__).parent / "page"
 # In reading order; together they are one script.
 _SCRIPTS = (
-    "elements.js", "content.js", "state.js", "selection.js", "table.js", "chart-data.js", "charts.js", "queries.js",
-    "lists.js", "answers.js", "verdicts.js", "query.js", "export.js", "keys.js", "main.js",
+    "elements.js", "content.js", "state.js", "selection.js", "table.js", "chart-data.js", "axes.js", "charts.js",
+    "queries.js", "lists.js", "answers.js", "verdicts.js", "query.js", "export.js", "keys.js", "main.js",
 )  # fmt: skip
 # Systems that a cell names by their letters, and by their names where the pointer is.
 _MOST_LETTERS, _MOST_NAMES = 8, 30
@@ -92,6 +93,7 @@ def render_page(content: Mapping[str, Any]) -> str:
         facts=_facts(content),
         letters=_letters(content),
         reference=_reference(content),
+        has_intervals=any(cell.get("low") is not None for row in content["table"]["rows"] for cell in row),
         bounded=any(cell.get("bounds") for row in content["table"]["rows"] for cell in row),
     )
     return str(page)
@@ -156,7 +158,7 @@ def _facts(content: Mapping[str, Any]) -> list[str]:
 def _table(content: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     """The cells of the table as texts, with the places of their intervals on the scale of their column in percent."""
     rows = content["table"]["rows"]
-    scales = [_scale([row[at] for row in rows]) for at in range(len(content["measures"]))]
+    scales = _scales(content)
     return [
         [
             _cell(cell, measure["name"], scale, content)
@@ -164,6 +166,20 @@ def _table(content: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
         ]
         for row in rows
     ]
+
+
+def _scales(content: Mapping[str, Any]) -> list[tuple[float, float] | None]:
+    """The scale of each measure: that of its column or, where measures are rows, of all rows in its unit."""
+    columns = list(zip(*content["table"]["rows"], strict=True))
+    if not content["table"]["by_measure"]:
+        return [_scale(cells) for cells in columns]
+    names = [measure["name"] for measure in content["measures"]]
+    unit_of = [unit(name, _finite(cells)) for name, cells in zip(names, columns, strict=True)]
+    alike = {
+        each: [cell for at, cells in enumerate(columns) if unit_of[at] == each for cell in cells] for each in unit_of
+    }
+    scales = {each: _scale(cells) if each else (0.0, 1.0) for each, cells in alike.items()}
+    return [scales[each] for each in unit_of]
 
 
 def _cell(
@@ -207,13 +223,18 @@ def _others(count: int) -> str:
 
 def _scale(cells: Sequence[Mapping[str, Any]]) -> tuple[float, float] | None:
     """What the left and right end of a column stand for, with a margin; None if nothing can be drawn."""
-    values = [_number(cell.get(key)) for cell in cells for key in ("mean", "low", "high")]
-    finite = [value for value in values if value is not None and abs(value) != float("inf")]
+    finite = _finite(cells)
     if not finite:
         return None
     low, high = min(finite), max(finite)
     margin = (high - low) * 0.06 or 0.5
     return low - margin, high + margin
+
+
+def _finite(cells: Iterable[Mapping[str, Any]]) -> list[float]:
+    """The means of some cells and the ends of their intervals."""
+    values = [_number(cell.get(key)) for cell in cells for key in ("mean", "low", "high")]
+    return [value for value in values if value is not None and abs(value) != float("inf")]
 
 
 def _percent(value: float, scale: tuple[float, float]) -> float:

@@ -23,6 +23,7 @@ from karat.scores.columns import all_measures
 
 # Values of each query. With more of them, only the first measures are compared: all of them would take minutes.
 _MOST_VALUES = 1_000_000
+_MOST_COLUMNS = 6  # measures
 _DEFAULT_CUTOFF = 10
 _UNNAMED = "The system"
 LONG_NAME = 100
@@ -55,6 +56,11 @@ class ReportSubject:
     def detailed(self) -> tuple[str, ...]:
         """The measures whose values of each query, intervals and bounds are shown: of many systems, the first ones."""
         return self.measures[: _most_measures(self.systems)]
+
+    @property
+    def is_by_measure(self) -> bool:
+        """Whether tables have a row per measure: that of one system with many would be wide, and one row high."""
+        return len(self.systems) == 1 and len(self.measures) > _MOST_COLUMNS
 
     @property
     def primary(self) -> str:

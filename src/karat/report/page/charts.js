@@ -2,7 +2,7 @@
 
 const charts = new Map(); // kind -> { chart, figure, views, isVisible, isStale }
 const HEIGHTS = { differences: 300, scatter: 300 }; // pixels
-const ORDER = ["differences", "scatter", "cutoffs", "precision-recall", "first", "intervals", "bounds", "slices"];
+const ORDER = ["differences", "scatter", "cutoffs", "precision-recall", "first", "intervals", "bounds", "label-bounds", "slices"];
 
 function makeCharts() {
   const place = document.querySelector(".charts");
@@ -48,8 +48,10 @@ function printCharts(isPrinting) {
   if (isPrinting) charts.forEach((_, kind) => drawChart(kind));
 }
 
+// A chart that has nothing on the chosen measure is not shown: what its caption says is about other measures.
 function titleCharts() {
-  for (const { chart, figure } of charts.values()) {
+  for (const [kind, { chart, figure }] of charts) {
+    figure.hidden = chart.rows !== null && !chartRows(kind, chart).length;
     figure.querySelector("h3").textContent = printable(filled(chart.title));
     figure.querySelector("figcaption").textContent = printable(filled(chart.about)) + (chart.rows ? "" : leftOut());
   }
@@ -88,7 +90,7 @@ async function drawChart(kind) {
   panels.classList.toggle("several", Boolean(chart.panels));
   figure.classList.toggle("empty", rows.length === 0);
   if (!rows.length) {
-    panels.append(element("p.quiet", {}, `This chart does not exist for ${printable(content.measures[state.measure].name)}.`));
+    panels.append(element("p.quiet", {}, `No query has a value for both systems on ${printable(content.measures[state.measure].name)}.`));
     return;
   }
   const groups = new Map();
@@ -103,22 +105,14 @@ async function drawChart(kind) {
     panels.append(group === null ? target : element("div.panel", {}, element("h4", {}, printable(group)), target));
     return target;
   });
-  const alike = { ...chart, spec: withDomains(chart, rows) };
-  const drawings = [...groups.values()].map((members, at) => drawView(targets[at], kind, alike, members));
+  const hasUnits = chart.panels === "unit";
+  const isShared = chart.panels !== null && !hasUnits; // panels of one measure have the same axes
+  const drawings = [...groups.values()].map((members, at) => {
+    const spec = withDomains(chart, isShared ? rows : members, isShared);
+    return drawView(targets[at], kind, { ...chart, spec: hasUnits ? withMeasures(spec, members) : spec }, members);
+  });
   drawn.views = await Promise.all(drawings);
   figure.classList.add("drawn");
-}
-
-// Panels show the same measure, so their axes have the same domain, unless a specification gives one.
-function withDomains({ spec, scales }, rows) {
-  const layer = spec.layer.map(({ encoding, ...rest }) => ({ ...rest, encoding: { ...encoding } }));
-  for (const [channel, columns] of Object.entries(scales)) {
-    const values = rows.flatMap((row) => columns.map((name) => row[name])).filter(isNumber);
-    const domain = [Math.min(...values), Math.max(...values)];
-    if (!(domain[0] < domain[1])) continue;
-    for (const { encoding } of layer) encoding[channel] = { ...encoding[channel], scale: { nice: true, domain, ...encoding[channel].scale } };
-  }
-  return { ...spec, layer };
 }
 
 async function drawView(target, kind, chart, rows) {

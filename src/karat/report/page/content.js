@@ -68,6 +68,9 @@ function hasFailed(system, query) {
 
 const unjudgedOf = (system, query) => content.queries.unjudged?.[system]?.[query] ?? null;
 
+// Whether documents that nobody judged matter: only to measures of documents.
+const hasUnjudged = () => Boolean(content.queries.unjudged) && content.measures[state.measure].takes === "judged";
+
 // Claims and sentences that nothing supports, or that passages contradict, and labels that failed.
 const unsupportedOf = (system, query) => content.verdicts?.unsupported[system]?.[query] ?? null;
 const contradictedOf = (system, query) => content.verdicts?.contradicted[system]?.[query] ?? null;

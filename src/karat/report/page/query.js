@@ -79,16 +79,25 @@ function valuesSection(query) {
     const button = element("button.choose", { type: "button", "data-focus": `measure-${at}`, "aria-pressed": String(isChosen), onclick: () => choose({ measure: at }) }, printable(measure.name));
     return element("th", { scope: "col", class: isChosen && "chosen" }, button);
   });
+  if (content.table.by_measure) return valuesByMeasure(query, headings);
   const rest = content.systems.length - MOST_LISTS;
   const rows = systemsInOrder().slice(0, MOST_LISTS).map((system) =>
     element("tr", {}, element("th", { scope: "row" }, sideBadge(system), " ", element("bdi", {}, systemName(system))), content.measures.map((_, at) => valueCell(system, at, query))),
   );
-  return element(
-    "section", {},
-    element("div.scroll", { tabindex: "0", role: "region", "aria-label": "Values of this query" },
-      element("table.values", {}, element("caption.hidden", {}, "Values of this query"), element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "System"), headings)), element("tbody", {}, rows))),
-    rest > 0 && element("p.quiet", {}, `${plural(rest, "other system")} not shown: choose them as A or B.`),
-  );
+  const head = element("tr", {}, element("th", { scope: "col" }, "System"), headings);
+  return element("section", {}, valuesTable(head, rows), rest > 0 && element("p.quiet", {}, `${plural(rest, "other system")} not shown: choose them as A or B.`));
+}
+
+// A row per measure, as in the table of results: the values of one system with many measures.
+function valuesByMeasure(query, headings) {
+  headings.forEach((heading) => heading.setAttribute("scope", "row"));
+  const head = element("tr", {}, element("th", { scope: "col" }, "Measure"), element("th", { scope: "col" }, element("bdi", {}, systemName(0))));
+  return element("section", {}, valuesTable(head, headings.map((heading, at) => element("tr", {}, heading, valueCell(0, at, query)))));
+}
+
+function valuesTable(head, rows) {
+  const table = element("table.values", {}, element("caption.hidden", {}, "Values of this query"), element("thead", {}, head), element("tbody", {}, rows));
+  return element("div.scroll", { tabindex: "0", role: "region", "aria-label": "Values of this query" }, table);
 }
 
 function valueCell(system, measure, query) {

@@ -13,7 +13,7 @@ const FILTERS = {
   unjudged: {
     label: () => "with unjudged documents",
     keeps: (query) => chosenSystems().some((system) => unjudgedOf(system, query) > 0),
-    there: () => Boolean(content.queries.unjudged),
+    there: hasUnjudged,
   },
   unsupported: {
     label: () => "with something unsupported",
@@ -55,7 +55,7 @@ const SORTS = {
   unjudged: {
     label: () => "Unjudged",
     value: (query) => unjudgedOf(shownSystem(), query),
-    there: () => Boolean(content.queries.unjudged),
+    there: hasUnjudged,
   },
   unsupported: {
     label: () => "Unsupported",

@@ -1,7 +1,8 @@
 // The table of systems: sorted by its headings.
 
 function makeTableSortable() {
-  const table = document.querySelector("table.results");
+  const table = document.querySelector("table.results:not(.by-measure)");
+  if (!table) return;
   table.querySelectorAll("thead th").forEach((heading, column) => {
     const button = element("button.sort", { type: "button" });
     button.append(...heading.childNodes);

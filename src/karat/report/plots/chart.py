@@ -45,6 +45,10 @@ class Chart:
     def columns(self) -> tuple[str, ...]:
         return self.made_by_page if self.rows is None else tuple(self.rows)
 
+    def has_units(self, channel: str) -> bool:
+        """Whether panels are of measures, or of their units, which do not all share an axis."""
+        return self.panels == "unit" or self.view["layer"][0]["encoding"][channel]["title"] == "{measure}"
+
     def with_measures(self, names: Mapping[str, str]) -> Chart:
         """The chart with other names of measures."""
 
@@ -63,4 +67,4 @@ class Chart:
         rows = None if self.rows is None else {name: list(values) for name, values in self.rows.items()}
         about = {"title": self.title, "about": self.about, "spec": spec, "rows": rows, "columns": list(self.columns)}
         panels = None if self.by == self.panels else self.panels
-        return {**about, "by": self.by, "panels": panels, "scales": {} if panels is None else dict(self.scales)}
+        return {**about, "by": self.by, "panels": panels, "scales": dict(self.scales)}

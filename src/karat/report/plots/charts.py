@@ -6,9 +6,11 @@ Colours are those of the configuration: the range `category` for systems, `ordin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from karat.options import level_text
+from karat.report.plots.axes import SHARES, units
 from karat.report.plots.chart import Chart, Columns, Spec
 from karat.report.plots.style import DASHES, SHAPES
 
@@ -32,37 +34,73 @@ _DOT = {**_FILLED, "size": 34}
 
 
 def intervals(rows: Columns, level: float) -> Chart:
-    """A row per system: its mean, and a line for its confidence interval."""
-    same = {
-        "y": _rows_of_systems(rows),
-        "tooltip": _tooltip("system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER),
-    }
-    layers = [
-        _layer("rule", "interval", x={"field": "low", **_SCORE}, x2={"field": "high"}, strokeWidth=1.5, **same),
-        _layer("point", "mean", x={"field": "mean", **_SCORE}, **_DOT, **same),
-    ]
-    about = f"The mean of each system on {{measure}}, with its {level_text(level)} confidence interval."
-    view = {"height": {"step": _ROW}, "layer": layers}
-    scales = {"x": ("mean", "low", "high")}
-    return Chart("Means with their intervals", about, view, rows, "measure", "measure", scales=scales)
+    """A row per system, or per measure of one system: its mean, and a line for its confidence interval."""
+    tooltip = _tooltip("system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER)
+    about = f"with its {level_text(level)} confidence interval."
+    abouts = (f"The mean of each system on {{measure}}, {about}", f"The mean on each measure, {about}")
+    line = ("rule", "interval", {"strokeWidth": 1.5})
+    chart = _ranges("Means with their intervals", abouts, rows, "mean", line, tooltip)
+    return chart if chart.by is None else replace(chart, panels="measure")
 
 
 def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
-    """A row per system: its score, and a band from the lowest to the highest value that is possible."""
-    tooltip = _tooltip("system", "measure", value=_NUMBER, low=_NUMBER, high=_NUMBER, unjudged=",d")
-    same = {"y": _rows_of_systems(rows), "tooltip": tooltip}
+    """A row per system, or per measure of one system: its score, and a band of the values that are possible.
+
+    These depend on `unjudged` documents, or on labels that are `unknown`, whichever the rows have.
+    """
+    missing = "unknown" if "unknown" in rows else "unjudged"
+    title, score, cause = _BOUNDS[missing]
+    tooltip = _tooltip("system", "measure", value=_NUMBER, low=_NUMBER, high=_NUMBER, **{missing: ",d"})
+    abouts = tuple(f"{what}, {score}; {cause}." for what in ("{measure} of each system", "Each measure"))
+    return replace(_ranges(title, abouts, rows, "value", ("bar", "range", {"height": 7}), tooltip), names=names)
+
+
+_BOUNDS = {
+    "unjudged": (
+        "Range that unjudged documents allow",
+        "with unjudged documents counted as not relevant",
+        "the band is the range that is possible if the unjudged documents that were retrieved were judged",
+    ),
+    "unknown": (
+        "Range that unknown labels allow",
+        "without the answers that lack labels",
+        "the band is the range that is possible with them, whatever the labels are",
+    ),
+}
+"""of a chart of bounds: its title, what its points are, and what its bands are"""
+
+
+def _ranges(
+    title: str,
+    abouts: Sequence[str],
+    rows: Columns,
+    value: str,
+    line: tuple[str, str, Mapping[str, Any]],
+    tooltip: list[Spec],
+) -> Chart:
+    """A point in each row, and a line or band from `low` to `high`.
+
+    Of several systems, a row is a system, and a page shows one measure. Of one system with several measures, a row is a
+    measure; measures in different units have axes of their own.
+    """
+    is_alone = len(set(rows["system"])) == 1 < len(set(rows["measure"]))
+    columns = (value, "low", "high")
+    unit_of = units(rows["measure"], [rows[name] for name in columns])
+    has_units = is_alone and len(set(unit_of.values())) > 1
+    if has_units:
+        rows = {**rows, "unit": [unit_of[measure] or SHARES for measure in rows["measure"]]}
+    y = _names_of_rows(rows, "measure" if is_alone else "system")
+    x = {**_SCORE, "title": None} if is_alone else _SCORE
+    mark, style, look = line
     layers = [
-        _layer("bar", "range", x={"field": "low", **_SCORE}, x2={"field": "high"}, height=7, **same),
-        _layer("point", "mean", x={"field": "value", **_SCORE}, **_DOT, **same),
+        _layer(mark, style, x={"field": "low", **x}, x2={"field": "high"}, y=y, tooltip=tooltip, **look),
+        _layer("point", "mean", x={"field": value, **x}, y=y, tooltip=tooltip, **_DOT),
     ]
-    about = (
-        "{measure} of each system, with unjudged documents counted as not relevant, and answers that lack labels left"
-        " out; the band is the range that is possible if the unjudged documents that it retrieved, or these answers,"
-        " were judged."
-    )
     view = {"height": {"step": _ROW}, "layer": layers}
-    scales = {"x": ("value", "low", "high")}
-    return Chart("Range that missing judgments allow", about, view, rows, "measure", scales=scales, names=names)
+    chart = Chart(title, abouts[is_alone], view, rows, scales={"x": columns})
+    if not is_alone:
+        return replace(chart, by="measure")
+    return replace(chart, panels="unit" if has_units else None, headings=has_units)
 
 
 def differences(rows: Columns | None, queries: int, panel_names: Mapping[str, Mapping[str, str]]) -> Chart:
@@ -174,7 +212,7 @@ def first(rows: Columns) -> Chart:
     x = {"field": "queries", "type": "quantitative", "stack": "normalize", "title": "queries", "axis": {"format": "%"}}
     order = {"field": "place", "type": "quantitative"}
     tooltip = _tooltip("system", "rank", "queries")
-    bar = _layer("bar", "rank", y=_rows_of_systems(rows), x=x, color=colour, order=order, tooltip=tooltip)
+    bar = _layer("bar", "rank", y=_names_of_rows(rows, "system"), x=x, color=colour, order=order, tooltip=tooltip)
     about = (
         "The share of queries whose first relevant document is at these ranks; none: no relevant document retrieved."
     )
@@ -247,7 +285,7 @@ def _looks(systems: Sequence[str], axis: Sequence[str] = ()) -> tuple[Spec, Spec
     # As many columns as fit into the width that the labels of the vertical axis leave.
     columns = max(1, (50 - min(_longest(axis), 18)) // (4 + min(_longest(names), 22)))
     symbol = {"symbolSize": 40, "symbolDash": [1, 0], "symbolStrokeWidth": 0}
-    legend = {"legend": {"orient": "bottom", "columns": columns, **symbol}}
+    legend = {"legend": None if len(names) == 1 else {"orient": "bottom", "columns": columns, **symbol}}
     color = {**_SYSTEM, **legend, "scale": {"domain": names}}
     dash = {**_SYSTEM, **legend, "scale": {"domain": names, "range": list(DASHES)}}
     return color, dash, {**_SYSTEM, **legend, "scale": {"domain": names, "range": list(SHAPES)}}
@@ -257,10 +295,10 @@ def _longest(texts: Sequence[str]) -> int:
     return max(map(len, texts), default=0)
 
 
-def _rows_of_systems(rows: Columns) -> Spec:
-    """A row per system, also for those without a value."""
-    names = list(dict.fromkeys(rows["system"]))
-    return {**_SYSTEM, "scale": {"domain": names}, "axis": {"domain": False, "ticks": False, "grid": False}}
+def _names_of_rows(rows: Columns, field: str) -> Spec:
+    """A row per system or measure, also for those without a value."""
+    scale = {"domain": list(dict.fromkeys(rows[field]))}
+    return {**_SYSTEM, "field": field, "scale": scale, "axis": {"domain": False, "ticks": False, "grid": False}}
 
 
 def _edges(gap: float) -> list[Spec]:

@@ -133,8 +133,9 @@ def charts_for_page(
         drawn["precision-recall"] = charts.precision_recall(rows.precision_recall_rows(judged))
         drawn["first"] = charts.first(rows.first_rows(judged))
     bounded = [part for measure in measures if (part := _known_bounds(systems, measure))]
-    if bounded:
-        drawn["bounds"] = charts.bounds(rows.joined(bounded), {})
+    for kind, missing in (("bounds", "unjudged"), ("label-bounds", "unknown")):
+        if parts := [part for part in bounded if missing in part and part["low"] != part["high"]]:
+            drawn[kind] = charts.bounds(rows.joined(parts), {})
     if slices:
         best = rows.emphasized_systems(systems)
         shown_systems = {name: scores for name, scores in systems.items() if name in best}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from karat.errors import KaratError, printable
 from karat.errors.installing import pip_install
 from karat.output.widths import shared_widths
+from karat.report.plots.axes import axis_domain, unit
 from karat.report.plots.chart import DATA, Chart, Spec
 from karat.report.plots.style import (
     COLUMN,
@@ -81,14 +82,16 @@ def paper_spec(chart: Chart) -> Spec:
         config["numberFormat"] = "~g"
     top = {"config": config, "description": _fill_in(chart.about, names)}
     views = [{**_panel(chart, panel, records, room), **_heading(chart, panel, room)} for panel in panels]
+    domains = _domains(chart, panels)
     if len(views) == 1:
+        views[0]["layer"] = _with_domains(views[0]["layer"], *domains.values())
         fit = {"width": round(COLUMN), "autosize": {"type": "fit-x", "contains": "padding"}}
         return {**_drawable({**views[0], "data": {"name": DATA}, **fit, **top, "datasets": {DATA: records}})}
     size = {"width": room.plot, **({"height": room.plot} if chart.is_square else {})}
     datasets = {f"{DATA}{at}": members for at, members in enumerate(panels.values())}
     concat = []
-    for view, data, domains in zip(views, datasets, _domains(chart, panels).values(), strict=True):
-        layer = [*_with_domains(view["layer"], domains), room.strut()]
+    for view, data, of_panel in zip(views, datasets, domains.values(), strict=True):
+        layer = [*_with_domains(view["layer"], of_panel), room.strut()]
         concat.append({**view, "layer": layer, "data": {"name": data}, **size})
     shared = dict.fromkeys(("color", "shape", "strokeDash"), "shared")
     layout = {"columns": room.across, "spacing": _GAP, "resolve": {"scale": shared, "legend": shared}}
@@ -147,8 +150,9 @@ def _room(chart: Chart, records: Sequence[Record], across: int) -> _Room:
 
 def _number_width(chart: Chart, records: Iterable[Record], channel: str) -> float:
     """About the width of the widest number on an axis."""
-    values = [*_values(records, chart.scales.get(channel, ())), 0.0]
-    low, high = 1.2 * min(values), 1.2 * max(values)  # an axis may end at the next round number
+    columns = chart.scales.get(channel, ())
+    low, high = axis_domain(_values(records, columns), with_zero=True, signed="difference" in columns)
+    low, high = 1.2 * low, 1.2 * high  # an axis may end at the next round number
     step = (high - low) / _MOST_TICKS
     digits = max(0, math.ceil(-math.log10(step))) if 0 < step < math.inf else 0
     return max(text_width(f"{value:,.{digits}f}".replace("-", "−")) for value in (low, high, 1.0))
@@ -168,6 +172,9 @@ def _panel(chart: Chart, panel: str, records: Sequence[Record], room: _Room) -> 
             if channel == "y" and definition.get("type") == "nominal":
                 texts = [record[definition["field"]] for record in records]
                 encoding["y"] = {**definition, "axis": {**definition["axis"], **_label_limit(texts, room.labels)}}
+                if chart.panels == "unit":
+                    members = dict.fromkeys(record["measure"] for record in records if record["unit"] == panel)
+                    encoding["y"]["scale"] = {"domain": list(members)}
             elif channel != "tooltip" and "domain" in definition.get("scale", {}) and definition.get("legend"):
                 legend = _legend(definition["legend"], definition["scale"]["domain"], _INNER - room.left)
                 encoding[channel] = {**definition, "legend": legend}
@@ -223,24 +230,26 @@ def _heading(chart: Chart, panel: str, room: _Room) -> Spec:
 
 
 def _domains(chart: Chart, panels: Mapping[str, Sequence[Record]]) -> dict[str, dict[str, list[float]]]:
-    """The domain of each axis of each panel: the values of all panels that have the same unit there."""
+    """The domain of each axis of each panel: the values of all panels that have the same unit there.
+
+    The axis of a single panel has one only if its values are all the same; Vega knows the others.
+    """
     domains: dict[str, dict[str, list[float]]] = {panel: {} for panel in panels}
     for channel, columns in chart.scales.items():
         axis = chart.view["layer"][0]["encoding"][channel]
         scale = axis.get("scale", {})
+        if "domain" in scale:
+            continue
         values = {panel: _values(records, columns) for panel, records in panels.items()}
-        units = {panel: _unit(panel, values[panel]) if axis["title"] == "{measure}" else "" for panel in panels}
+        units = {panel: unit(panel, values[panel]) if chart.has_units(channel) else "" for panel in panels}
+        with_zero = scale.get("zero", scale.get("type") != "log")
         for panel in panels:
             alike = [value for other in panels if units[other] == units[panel] for value in values[other]]
-            alike += [0.0] if scale.get("zero", scale.get("type") != "log") else []
-            if "domain" not in scale and alike and min(alike) < max(alike):
-                domains[panel][channel] = [min(alike), max(alike)]
+            domain = axis_domain(alike, with_zero=with_zero, signed="difference" in columns)
+            known = {*alike, *([0.0] if with_zero else [])}
+            if len(panels) > 1 or not known or domain != [min(known), max(known)]:
+                domains[panel][channel] = domain
     return domains
-
-
-def _unit(measure: str, values: Iterable[float]) -> str:
-    """What the values of a measure share: to be shares of something or, for other measures, all their cut-offs."""
-    return "" if all(0 <= value <= 1 for value in values) else measure.partition("@")[0]
 
 
 def _values(records: Iterable[Record], columns: Iterable[str]) -> list[float]:

@@ -15,7 +15,7 @@ import numpy as np
 from karat.analysis.evidence import other_measures, same_threshold
 from karat.analysis.slices import slices
 from karat.comparison import Comparison
-from karat.measures import RR, IPrec, P, R, nDCG
+from karat.measures import RR, IPrec, P, R, meanings, nDCG
 from karat.registry import Measure
 from karat.report.plots.chart import Columns
 from karat.report.plots.style import MAX_SYSTEMS, label, labels
@@ -102,12 +102,14 @@ def first_ranks(scores: Scores) -> list[int | None]:
 
 
 def bounds_rows(systems: Systems, measure: str) -> Columns:
-    """The score of each system, and the lowest and the highest that unjudged documents allow."""
+    """The score of each system, and the lowest and the highest that unjudged documents or unknown labels allow."""
     rows = []
     for name, scores in _labelled(systems).items():
         bounds = scores.bounds(measure)
         rows.append((measure, name, scores.combined(measure), *bounds.mean, int(bounds.unknown.sum())))
-    return columns_of(("measure", "system", "value", "low", "high", "unjudged"), rows)
+    of_labels = any(each.definition.takes == "verdicts" for each in meanings(measure))
+    missing = "unknown" if of_labels else "unjudged"
+    return columns_of(("measure", "system", "value", "low", "high", missing), rows)
 
 
 def slice_rows(
