@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from numbers import Real
+from operator import eq
 from typing import Any
 
 from karat.documents.fields import document_field
 from karat.errors import KaratError, Message, Parameter, Place, plural, require
 from karat.options import Order
+
+_NUMBERS = {float, int}
 
 
 class DocumentOrder:
@@ -33,16 +35,17 @@ class DocumentOrder:
             self._mappings += isinstance(documents, Mapping)
             return documents
         self._lists += 1
-        scores = [None if type(document) is str else _score(document) for document in documents]
+        scores = _scores(documents)
         if self._order == "score":
             self._require_scores(query, scores, place)
         numbers = [score for score in scores if score is not None]
-        if len(numbers) < len(scores) or len(set(numbers)) < 2:
+        descending = sorted(numbers, reverse=True)
+        if len(numbers) < len(scores) or not numbers or descending[0] == descending[-1]:
             return documents
-        if any(later > earlier for earlier, later in pairwise(numbers)):
+        if numbers != descending:
             self._contradicting.append(query)
-        self._are_rising &= all(later >= earlier for earlier, later in pairwise(numbers))
-        if self._order is None:
+        self._are_rising = self._are_rising and numbers == descending[::-1]
+        if self._order is None or numbers == descending:
             return documents
         ranks = sorted(range(len(documents)), key=numbers.__getitem__, reverse=True)  # equal scores: as in the list
         return [documents[rank] for rank in ranks]
@@ -75,8 +78,19 @@ class DocumentOrder:
         )
 
 
-def _score(document: Any) -> float | None:
-    """The score of a document, if it has one that is a number."""
-    score: Any = document.get("score") if type(document) is dict else document_field(document, "score")
-    is_number = isinstance(score, Real) and not isinstance(score, bool) and score == score
-    return score if is_number else None
+def _scores(documents: Sequence[Any]) -> list[float | None]:
+    """The score of each document, if it has one that is a number."""
+    scores: list[Any] = [
+        document.get("score") if type(document) is dict else _score(document) for document in documents
+    ]
+    if {*map(type, scores)} <= _NUMBERS and all(map(eq, scores, scores)):  # isinstance with Real is slow
+        return scores
+    return [score if _is_number(score) else None for score in scores]
+
+
+def _score(document: Any) -> Any:
+    return None if type(document) is str else document_field(document, "score")
+
+
+def _is_number(score: Any) -> bool:
+    return isinstance(score, Real) and not isinstance(score, bool) and score == score
