@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.cli import demo_data as demo
-from karat.errors import Parameter
+from karat.errors.suggestions import SuggestedCall
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.line_ends import LONGEST_LINE
 from karat.reading.records.records import FIELDS
@@ -235,9 +235,16 @@ def test_the_name_of_a_field_must_be_text(name: Any) -> None:
 
 @pytest.mark.parametrize("role", FIELDS)
 def test_every_field_can_be_renamed(role: str) -> None:
-    records = [{({"query": "q"}.get(name, name)): value for name, value in RECORDS[0].items()}]
-    fields = {"query": "q"} | ({role: "other"} if role in FIELDS[3:] else {})
+    records = [{("other" if name == role else name): value for name, value in RECORDS[0].items()}]
+    fields = {role: "other"} if "other" in records[0] else {}
     assert read_results(records, fields).truth == {"q1": ["a", "b"]}
+
+
+def test_a_name_that_no_line_has_is_an_error_although_the_field_is_not_needed() -> None:
+    record = {"query": "q", "truth": ["a"], "retrieved": ["a"], "answer": "a", "gold_answers": ["a"]}
+    assert error_of([record], {"answer": "nope"}).what.startswith("no field 'nope'; the fields are 'query', 'truth', ")
+    assert error_of([record], {"gold_answers": "truth.nope"}).what.startswith("no field 'truth.nope'; ")
+    assert read_results([{**record, "nope": None}], {"answer": "nope"}).answers == {}
 
 
 # A field that no line has.
@@ -247,7 +254,7 @@ def test_a_field_that_no_line_has_is_an_error_with_the_option_that_renames_it(wr
     path = write([{"query": "q1", "truth": ["a"], "contexts": "a"}])
     assert str(error_of(path)) == (
         f"{path}: no field 'retrieved'; the fields are 'query', 'truth', 'contexts'. "
-        "If it has another name, use fields={'retrieved': 'contexts'}."
+        "If it has another name, use fields={'retrieved': 'contexts'}. karat.look(...) shows what is in it."
     )
 
 
@@ -314,20 +321,27 @@ def test_the_first_fault_of_a_file_is_reported(write: Write) -> None:
 @pytest.mark.parametrize(
     ("record", "fields", "option"),
     [
-        ({"query": "q", "truth": [], "retrieved_contexts": ""}, {}, "retrieved=retrieved_contexts"),
-        ({"query": "q", "truth": [], "contexts": "", "source_nodes": 1}, {}, "retrieved=source_nodes"),
+        ({"query": "q", "truth": [], "contexts": "a b", "found": []}, {}, "retrieved=contexts"),
+        ({"query": "q", "truth": [], "found": [{"text": "a b"}]}, {}, "retrieved=found"),
+        ({"query": "q", "truth": [], "passages_found": []}, {}, "retrieved=passages_found"),
         ({"query": "q", "truth": [], "response": {"source_nodes": []}}, {}, "retrieved=response.source_nodes"),
         ({"query": "q", "truths": [], "retrieved": []}, {}, "truth=truths"),
         ({"query": "q", "truth": [], "my nodes": []}, {"retrieved": "my node"}, "retrieved=my nodes"),
         ({"query": "q", "truth": [], "my_nodes": [], "docs": []}, {"retrieved": "my_node"}, "retrieved=my_nodes"),
         ({"query": "q", "truth": [], "docs": []}, {"retrieved": "xyz"}, "retrieved=docs"),
-        ({"id": "q", "gold": [], "docs": []}, {"query": "id", "truth": "docs"}, "retrieved=..."),
     ],
 )
 def test_the_hint_suggests_the_most_likely_field(record: Json, fields: dict[str, str], option: str) -> None:
     error = error_of([record], fields)
     field, _, name = option.partition("=")
-    assert Parameter("fields", {field: name}) in error.hint_parts
+    assert SuggestedCall.again(fields={field: name}) in error.hint_parts
+
+
+def test_a_field_for_which_nothing_fits_is_named_as_such() -> None:
+    error = error_of([{"id": "q", "gold": [], "docs": []}], {"query": "id", "truth": "docs"})
+    assert error.hint == "No field looks like retrieved documents (retrieved). karat.look(...) shows what is in it."
+    error = error_of([{"query": "q", "truth": ["a"], "documents": 7}])
+    assert "No field looks like retrieved documents (retrieved) (documents is 7)." in str(error)
 
 
 def test_every_field_of_every_line_is_listed_in_order_and_long_lists_are_cut(write: Write) -> None:
@@ -348,7 +362,7 @@ def test_a_field_that_is_null_on_every_line_is_an_error(write: Write) -> None:
 
 
 def test_objects_without_any_field_are_an_error(write: Write) -> None:
-    expected = "no fields 'query', 'truth' and 'retrieved'; the fields are none. If they have other names,"
+    expected = "no fields 'query', 'truth' and 'retrieved'; the fields are none. No field looks like a query (query),"
     assert expected in str(error_of(write("{}\n{}\n")))
 
 

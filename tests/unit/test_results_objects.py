@@ -127,12 +127,12 @@ def test_a_path_that_leads_nowhere_is_a_missing_field(path: str) -> None:
 
 
 def test_all_missing_fields_are_named_in_one_error() -> None:
-    records = [{"id": 1.5, "truth": ["a"], "found": {"docs": ["a"]}, "x": 1}]
+    records = [{"my_query": 7, "truth": ["a"], "found": {"docs": ["a"]}, "x": 1}]
     with pytest.raises(KaratError) as raised:
         evaluate_results(records, "RR")
     assert str(raised.value).startswith(
-        "the results: no fields 'query' and 'retrieved'; the fields are 'id', 'truth', 'found', 'x'. If they have"
-        " other names, use fields={'query': 'id', 'retrieved': 'found.docs'}."
+        "the results: no fields 'query' and 'retrieved'; the fields are 'my_query', 'truth', 'found.docs', 'x'."
+        " If they have other names, use fields={'query': 'my_query', 'retrieved': 'found.docs'}."
     )
 
 

@@ -252,8 +252,8 @@ def test_an_error_about_a_log_without_gold_names_the_judge_and_a_task_that_needs
     path.write_text(json.dumps({"query": "How soft?", **record}))
     with pytest.raises(KaratError) as caught:
         karat.evaluate_results(str(path))
-    command = f"karat judge '{path}' --task {task} --model NAME -o verdicts.jsonl"
-    assert f"A language model can judge what has no gold: {command}." in str(caught.value)
+    call = f"karat.judge(..., task='{task}', model='NAME', verdicts='verdicts.jsonl')"
+    assert f"A language model can judge what has no gold: {call}." in str(caught.value)
 
 
 def test_a_tool_can_be_named_as_the_format_of_a_log() -> None:
@@ -345,7 +345,7 @@ def test_nothing_in_a_log_is_skipped_silently(lines: list[Any], what: str, tmp_p
 @pytest.mark.parametrize("attributes", [5, "x", {"a": 1}, [5], [{"key": "a.0." * 3000 + "b", "value": {}}], None])
 def test_attributes_of_spans_may_be_anything(attributes: Any) -> None:
     span = {"spanId": "1", "traceId": "t", "attributes": attributes}
-    with pytest.raises(KaratError, match="no fields 'query' and 'answer'; the fields are 'trace_id', 'spans'"):
+    with pytest.raises(KaratError, match="no fields 'query' and 'answer'; the fields are 'trace_id', 'spans"):
         read_responses([{"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}], needed=("answer",))
 
 

@@ -180,7 +180,8 @@ def _spelled(context: click.Context, parameter: Parameter) -> str:
 
 def command_text(context: click.Context, call: SuggestedCall) -> str:
     """A command that can be run: another one, or that of a context with other values of some options."""
-    command = _import_command(call.name) if call.name else context.command
+    is_other = bool(call.name and call.parameters)  # another command, with options of its own
+    command = _import_command(call.name) if is_other else context.command
     before, after = [], ([call.file] if call.file else [])
     if not call.name:
         words = context.meta.get(_WORDS, [])
@@ -196,7 +197,8 @@ def command_text(context: click.Context, call: SuggestedCall) -> str:
         texts = [f"{key}={each}" for key, each in value.items()] if isinstance(value, Mapping) else [str(value)]
         changed += (word for text in texts for word in (max(option.opts, key=len), text))
     path = ["karat", call.name] if call.name else context.command_path.split()
-    return shlex.join([*path, *before, *after, *changed] if call.name else [*path, *before, *changed, *after])
+    words = [*path, *before, *after, *changed] if call.name else [*path, *before, *changed, *after]
+    return f"`{shlex.join(words)}`"
 
 
 def _without_option(words: Sequence[str], names: Sequence[str]) -> list[str]:

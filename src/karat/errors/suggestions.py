@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from karat.errors import Parameter, shown
+from karat.errors import MessagePart, Parameter, shown
 
 _WIDTH = 1000  # characters of a value: whoever copies a call needs all of it
 
@@ -31,6 +31,11 @@ class SuggestedCall(Parameter):
     def again(cls, **parameters: Any) -> SuggestedCall:
         """The present call with other parameters."""
         return cls.of("", **parameters)
+
+    @classmethod
+    def look(cls, file: str) -> tuple[MessagePart, ...]:
+        """The sentence at the end of errors about a log that cannot be read."""
+        return (" ", cls.of("look", file), " shows what is in it.")
 
     @property
     def file(self) -> str:

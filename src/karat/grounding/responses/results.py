@@ -138,7 +138,7 @@ def _responses_of_results(
         responses.append(Response(*about, gold, knows_passages=retrieved is not None, ranking=ranking))
     if fault:
         raise fault
-    no_answers = None if results.has_answers else results.missing(["answer"])
+    no_answers = None if results.has_answers else results.missing("answer")
     return Responses(tuple(responses), (system,), (*source.notes, *results.notes), no_answers)
 
 

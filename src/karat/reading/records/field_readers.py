@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from types import MappingProxyType
 from typing import Any
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.errors import KaratError, Place, shown
+from karat.errors.suggestions import SuggestedCall
+from karat.reading.columns.spellings import is_spelling
 from karat.reading.records.list_texts import is_list_as_text, list_as_text_error
 from karat.reading.records.paths import Record
-from karat.reading.records.records import rename_hint
 from karat.reading.records.result_fields import PARTS
 
 _DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
 
 
 class FieldReader:
-    """Reads a field of one record after the other. What is wrong with a value is an error when all are read."""
+    """Reads a field of one record after the other. What is wrong with a value is an error when all are read.
 
-    def __init__(self, field: str, name: str) -> None:
-        self._field, self._name = field, name
+    `given` are the names of fields that the caller gave, for hints.
+    """
+
+    def __init__(self, field: str, name: str, given: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._field, self._name, self._given = field, name, given
         self._fault: KaratError | None = None
         self._list_as_text: KaratError | None = None
         self._has_others = field == "answer"
         """whether a value is not a list that was written as text"""
-        self._example: Mapping[str, Any] | None = None
+        self._example: Any = None
 
     def read(self, value: Any, place: Place) -> Any:
         """The value of a record, which is not None."""
@@ -34,7 +39,7 @@ class FieldReader:
                 self._has_others = True
             elif self._list_as_text is None:
                 self._list_as_text = list_as_text_error(value, place.inside(self._name))
-        if self._example is None and isinstance(value, Mapping):
+        if self._example is None and (isinstance(value, Mapping) or _is_list_of_objects(value)):
             self._example = value
         if self._fault is None:
             try:
@@ -57,12 +62,27 @@ class FieldReader:
             raise self._list_as_text
         if self._fault is None:
             return
-        inner = next((key for key, value in (self._example or {}).items() if isinstance(value, str)), None)
+        inner = _path_of_text(self._example)
         if self._field in PARTS["documents"] or inner is None:
             raise self._fault
-        # In many logs the answer is an object.
-        # The error may become a finding, which is a text that is read in Python and on the command line.
-        raise self._fault.but(hint=f"Use the text in it: {rename_hint({self._field: f'{self._name}.{inner}'})}")
+        # In many logs the answer is an object, or a list of messages, of which it is the last one.
+        fields = {**self._given, self._field: f"{self._name}.{inner}"}
+        look = SuggestedCall.look(self._fault.place.source if self._fault.place else "")
+        raise self._fault.but(hint=["Use the text in it: ", SuggestedCall.again(fields=fields), ".", *look])
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[-1], Mapping)
+
+
+def _path_of_text(value: Any) -> str | None:
+    """Where an object, or the last one of a list, has a text."""
+    if _is_list_of_objects(value):
+        inner = _path_of_text(value[-1])
+        return None if inner is None else f"-1.{inner}"
+    texts = [key for key, text in value.items() if isinstance(text, str)] if isinstance(value, Mapping) else []
+    usual = next((key for role in ("content", "answer") for key in texts if is_spelling(key, role)), None)
+    return usual or next(iter(texts), None)
 
 
 def documents_of_record(value: object, place: Place | str) -> Any:

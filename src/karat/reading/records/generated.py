@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from karat.errors import KaratError, Place
 from karat.options import Order
 from karat.reading.records.document_order import DocumentOrder
 from karat.reading.records.field_readers import FieldReader, documents_of_record
-from karat.reading.records.missing_fields import missing_fields_error
+from karat.reading.records.missing_fields import Lacking, wrong_names
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.records import Rereadable
 from karat.reading.records.result_fields import fields_of_results
@@ -67,7 +67,7 @@ class GeneratedResults:
         """Each answer. What is wrong with a field is an error after the last one."""
         names = self._fields.names
         name_of_question = question_name(self._fields, (str(value) for _, value in self._values("query")))
-        readers = {field: FieldReader(field, names[field]) for field in _READ}
+        readers = {field: FieldReader(field, names[field], self._fields.given) for field in _READ}
         present: set[str] = set()
         for place, record, query, values in fields_by_query(self._records, names, {}):
             present |= values.keys() if query is None else {"query", *values}
@@ -76,17 +76,21 @@ class GeneratedResults:
                 if "retrieved" in read:
                     read["retrieved"] = self._order.of(query, read["retrieved"], place)
                 yield GeneratedAnswer(query, question_text(record, name_of_question), *map(read.get, _READ))
-        if missing := [field for field in ("query", *self._needed) if field not in present]:
-            raise self.missing(missing)
+        wrong = wrong_names(self._fields, ("query", *_READ), present)
+        if lacking := Lacking([("query", *self._needed)], present, wrong, labelled=True):
+            raise self._error(lacking)
         for reader in readers.values():
             reader.check()
 
-    def missing(self, fields: Sequence[str]) -> KaratError:
-        """The error for whoever needs fields that no record has."""
-        first = next(self._valid(), None)
-        if first is None:
+    def missing(self, field: str) -> KaratError:
+        """The error for whoever needs a field that no record has."""
+        present = [name for name in ("query", *_READ) if next(self._values(name), None) is not None]
+        return self._error(Lacking([(field,)], present))
+
+    def _error(self, lacking: Lacking) -> KaratError:
+        if next(self._valid(), None) is None:
             return KaratError("no results found", place=self._name, hint=HINT_ON_ANSWERS)
-        return missing_fields_error(fields, self._fields, first, self._name)
+        return lacking.error(self._fields, self._source)
 
     def _values(self, field: str) -> Iterator[tuple[Place, Any]]:
         """The values of a field, with the place of each, before the first fault of the source."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
+from numbers import Real
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text
-from karat.errors import KaratError, Place, shown
+from karat.errors import KaratError, Place, nearest, shown
 from karat.reading.columns import first_value
 from karat.reading.columns.spellings import is_spelling, plain_name
 from karat.reading.records.field_readers import documents_of_record
@@ -36,6 +38,7 @@ _WORDS = {
 }  # fmt: skip
 """parts of names, by field"""
 LOOKS_LIKE = {
+    "query": "a query",
     "retrieved": "retrieved documents",
     "truth": "gold documents",
     "gold_answers": "gold answers",
@@ -72,14 +75,14 @@ def unused_fields(records: Iterable[Record], names: Mapping[str, str], used: Col
     """
     examples = list(islice(records, _EXAMPLES))
     paths = [path for path in _paths(examples) if _is_free(path, [*names.values(), *used]) and ".0." not in path]
-    missing = {field for field in LOOKS_LIKE if field not in names}
+    missing = {field for field in _ORDER[1:] if field not in names}
     unused: list[UnusedField] = []
     for path in paths:
         if not _is_free(path, [field.path for field in unused]):
             continue
         values = _values(examples, path)
         # Inside of other objects, a usual name means little if there is another field.
-        fields = [field for field in LOOKS_LIKE if "." not in path or field in missing]
+        fields = [field for field in _ORDER[1:] if "." not in path or field in missing]
         by_name = [field for field in fields if is_spelling(_last(path), ROLES[field]) and _fits(field, path, values)]
         if by_name:
             unused.append(UnusedField(path, next((field for field in by_name if field in missing), by_name[0])))
@@ -106,8 +109,15 @@ def _texts(value: Any) -> set[str]:
     return {str(part) for part in parts if part is not None}
 
 
-def likely_fields(records: Iterable[Record], missing: Collection[str], used: Collection[str]) -> dict[str, str]:
+def likely_fields(
+    records: Iterable[Record],
+    missing: Collection[str],
+    used: Collection[str],
+    wrong: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
     """The paths that missing fields of results most likely have; those that are `used` are not among them.
+
+    `wrong` has the names that they do not have, and which may be misspelt.
 
     >>> record = {"ask": "How soft?", "out": {"docs": [{"id": "d1"}], "text": "Soft."}, "gold_docs": ["d1"]}
     >>> likely_fields([record, {**record, "ask": "How hard?"}], ["query", "retrieved", "truth", "answer"], [])
@@ -119,10 +129,15 @@ def likely_fields(records: Iterable[Record], missing: Collection[str], used: Col
     for field in (field for field in _ORDER if field in missing):
         taken = [*used, *likely.values()]
         free = [path for path in paths if _is_free(path, taken)]
+        close = nearest(wrong.get(field, field), free)
         ranked = sorted(free, key=lambda path: (-_affinity(field, path), path.count(".")))
-        fitting = (path for path in ranked if _is_likely(field, path, _values(examples, path)))
-        if path := next(fitting, None):
-            likely[field] = path
+        by_name = [path for path in close if _fits(field, path, _values(examples, path))]
+        by_content = (path for path in ranked if _is_likely(field, path, _values(examples, path)))
+        # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
+        is_given = wrong.get(field, field) != field
+        found = next(iter(by_name if is_given else ()), None) or next(by_content, None) or next(iter(by_name), None)
+        if found:
+            likely[field] = found
     if "query" in missing and "query" not in likely:
         free = [path for path in paths if "." not in path and _is_free(path, [*used, *likely.values()])]
         distinct = [path for path in free if len(examples) > 1 and _fits("query", path, _values(examples, path))]
@@ -150,7 +165,7 @@ def _values(examples: Iterable[Record], path: str) -> list[Any]:
 def _is_likely(field: str, path: str, values: Sequence[Any]) -> bool:
     if not _fits(field, path, values):
         return False
-    return bool(_affinity(field, path)) or (field == "retrieved" and all(map(_are_objects, values)))
+    return bool(_affinity(field, path)) or (field == "retrieved" and any(values) and all(map(_are_objects, values)))
 
 
 def _affinity(field: str, path: str) -> int:
@@ -178,16 +193,22 @@ def _fits(field: str, path: str, values: Sequence[Any]) -> bool:
         return are_ids and len({*map(str, values)}) == len(values)
     if field == "answer":
         return all_text(values)
-    if field == "retrieved" and not all(isinstance(value, list | tuple | Mapping) for value in values):
+    is_usual = is_spelling(_last(path), "retrieved")
+    if field == "retrieved" and not is_usual and any(isinstance(value, str) for value in values):
+        return False
+    if any(isinstance(value, Mapping) and not _are_numbers(value) for value in values):
         return False
     read = as_gold_answers if field == "gold_answers" else documents_of_record
     try:
-        # An empty list may be anything, and an object is one document only if it has the parts of one.
-        return any(value != [] and read(value, "") is not None for value in values) and not any(
-            isinstance(value, Mapping) and documents_of_record(value, "") is not value for value in values
-        )
+        for value in values:
+            read(value, "")
     except KaratError:
         return False
+    return True
+
+
+def _are_numbers(value: Mapping[Any, Any]) -> bool:
+    return all(isinstance(number, Real) and not isinstance(number, bool) for number in value.values())
 
 
 def _are_objects(value: Any) -> bool:

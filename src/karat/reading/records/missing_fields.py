@@ -1,77 +1,185 @@
-"""Errors about fields of results that no record has: which fields exist, and what to do."""
+"""Errors about fields of results that no record has: which fields exist, and a call that works on these records."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
-from karat.errors import KaratError, MessagePart, Parameter, Place, enumeration, nearest, shown
+from karat.errors import KaratError, MessagePart, enumeration, shown
+from karat.errors.suggestions import SuggestedCall
 from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
-from karat.reading.columns import listed, missing_columns
-from karat.reading.columns.spellings import SPELLINGS
-from karat.reading.records.paths import Record, field_names_of
+from karat.reading.columns import listed
+from karat.reading.columns.spellings import is_spelling
+from karat.reading.records.likely_fields import LOOKS_LIKE, likely_fields
+from karat.reading.records.paths import Record, inner_paths
+from karat.reading.records.records import rename_hint
 from karat.reading.records.result_fields import AMBIGUOUS, ROLES, ResultFields
+from karat.reading.records.sources import RecordSource
 
-_ELSEWHERE = {
-    "query": "If gold answers and predicted answers are in two files, use `karat answers`.",
-    "truth": "To evaluate only answers, the fields are gold_answers and answer.",
-}
-_GOLD = {"truth", "gold_answers"}
+_TWO_FILES = "If gold answers and predicted answers are in two files, use karat answers."
+_GOLD = {"truth": "truth", "gold_answers": "answers"}
+"""fields that can be in another file, and the parameter that names it"""
 _TASKS = {("answer", "retrieved"): "faithfulness", ("answer",): "answer_relevance", ("retrieved",): "context"}
-_MAX_COMPARED = 1000  # names compared with a wrong one: an object keyed by document may have any number of keys
+"""tasks of a judge that need no gold, by the outputs that they are about"""
+_EXAMPLES = 100  # records that show which fields there are
 
 
-def missing_fields_error(
-    missing: Sequence[str], fields: ResultFields, example: Record, place: Place | str
-) -> KaratError:
-    """The error for fields that no line has: lists the fields that are present, and suggests some of them."""
-    if "query" in missing and fields.names["query"] == "query" and _maps_queries_to_documents(example):
-        return KaratError(f"this is {QUERIES_TO_DOCUMENTS}, not results", place=place, hint=JSON_IS_READ)
-    names, texts = fields.names, fields.present
-    free = [*texts, *(f"{each}.{key}" for each in texts for key in field_names_of(example.get(each)))]
-    free = [each for each in free if each not in {names[field] for field in ROLES}][:_MAX_COMPARED]
-    renamed: dict[str, str] = {}
-    for field in missing:
-        if likely := _likely_names(field, names[field], free):
-            renamed[field] = likely[0]
-            free.remove(likely[0])
-    other = "If it has another name" if len(missing) == 1 else "If they have other names"
-    hint: list[MessagePart] = [f"{other}, use ", Parameter("fields", renamed or {missing[0]: "..."}), "."]
-    for field, instead, content in (("truth", "gold_answers", "answers"), ("gold_answers", "truth", "documents")):
-        if instead not in missing and instead not in texts and renamed.get(field) in AMBIGUOUS:
-            hint += [f" If {renamed[field]} contains gold {content}, use "]
-            hint += [Parameter("fields", {instead: renamed[field]}), "."]
-    hint += [f" {(not renamed and _without_gold(missing, fields, place)) or _ELSEWHERE.get(missing[0], '')}"]
-    wanted = [names[field] for field in missing]
-    absent = [name for name in wanted if name not in texts]
-    if absent:
-        return missing_columns(absent, texts, place, "field", hint, names.values())
-    fields_are = (
-        f"field {shown(wanted[0])} is"
-        if len(wanted) == 1
-        else f"fields {enumeration([*map(shown, wanted)], 'and')} are"
-    )
-    others = listed([name for name in texts if name not in wanted])
-    return KaratError(f"the {fields_are} null on every line; the other fields are {others}", place=place, hint=hint)
+@dataclass(frozen=True)
+class Lacking:
+    """What results lack: fields that no record has.
+
+    `alternatives` are the fields that one or another way to evaluate or label results needs, `present` those that any
+    record has, and `wrong` those that were given a name that no record has. If results are `labelled`, a task decides
+    which fields are needed.
+    """
+
+    alternatives: Sequence[Sequence[str]]
+    present: Collection[str]
+    wrong: Sequence[str] = ()
+    labelled: bool = False
+
+    def __bool__(self) -> bool:
+        return all(map(self.fields, self.alternatives))
+
+    def fields(self, alternative: Sequence[str]) -> list[str]:
+        """The fields that one of the alternatives lacks."""
+        missing = [field for field in alternative if field not in self.present]
+        return [*missing, *(field for field in self.wrong if field not in missing)]
+
+    def error(self, fields: ResultFields, source: RecordSource) -> KaratError:
+        """The error that names all of them, the fields that exist, and what to do."""
+        examples = [record for _, record in islice(source.plain, _EXAMPLES)]
+        names = fields.names
+        if (
+            all("query" in self.fields(each) for each in self.alternatives)
+            and not self.present
+            and names["query"] == "query"
+            and _maps_queries_to_documents(examples[0])
+        ):
+            what = f"this is {QUERIES_TO_DOCUMENTS}, not results"
+            return KaratError(what, place=source.name, hint=JSON_IS_READ)
+        repair = min((self._repair(each, fields, source, examples) for each in self.alternatives), key=len)
+        hint = [*repair.hint(self, fields, source), *SuggestedCall.look(source.name)]
+        existing = _existing(examples, fields, source)
+        wanted = [names[field] for field in repair.missing]
+        absent = [name for name in wanted if not any(name in example for example in examples)]
+        if absent:
+            nouns = "field" if len(absent) == 1 else "fields"
+            what = f"no {nouns} {enumeration([*map(shown, absent)], 'and')}; the fields are {listed(existing)}"
+            return KaratError(what, place=source.name, hint=hint)
+        are = "is" if len(wanted) == 1 else "are"
+        nouns = "field" if len(wanted) == 1 else "fields"
+        others = listed([name for name in existing if name not in wanted])
+        what = f"the {nouns} {enumeration([*map(shown, wanted)], 'and')} {are} null on every line"
+        return KaratError(f"{what}; the other fields are {others}", place=source.name, hint=hint)
+
+    def _repair(
+        self, alternative: Sequence[str], fields: ResultFields, source: RecordSource, examples: Sequence[Record]
+    ) -> _Repair:
+        missing = self.fields(alternative)
+        used = [*(fields.names[field] for field in self.present), *source.used]
+        wrong = {field: fields.names[field] for field in missing}
+        likely = {} if "*" in source.used else likely_fields(examples, missing, used, wrong)
+        usual = {} if source.shape is None else source.shape.left_out
+        return _Repair(missing, {field: name for field, name in likely.items() if field not in usual}, {*usual})
 
 
-def _without_gold(missing: Sequence[str], fields: ResultFields, place: Place | str) -> str:
-    """What can be done with outputs that have neither gold documents nor gold answers: a model can judge them."""
-    outputs = tuple(field for field in ("answer", "retrieved") if fields.names[field] in fields.present)
-    if not outputs or not {*missing} <= _GOLD or any(fields.names[field] in fields.present for field in _GOLD):
-        return ""
-    command = f"karat judge {shlex.quote(str(place))} --task {_TASKS[outputs]} --model NAME -o verdicts.jsonl"
-    return f"A language model can judge what has no gold: {command}."
+@dataclass(frozen=True)
+class _Repair:
+    """What to do about missing fields: the paths that they likely have, and names that only need to be left out."""
+
+    missing: list[str]
+    likely: dict[str, str]
+    usual: set[str]
+
+    @property
+    def without(self) -> list[str]:
+        """The fields for which nothing fits."""
+        return [field for field in self.missing if field not in self.likely and field not in self.usual]
+
+    def __len__(self) -> int:
+        return 10 * len(self.without) + len(self.missing)
+
+    def hint(self, lacking: Lacking, fields: ResultFields, source: RecordSource) -> list[MessagePart]:
+        names = {field: name for field, name in fields.given.items() if field not in self.missing} | self.likely
+        if not self.without:
+            other = "If it has another name" if len(self.missing) == 1 else "If they have other names"
+            return [f"{other}, use ", SuggestedCall.again(fields=names), ".", *self._either(names, lacking)]
+        nothing = [f"{LOOKS_LIKE[field]} ({field})" for field in self.without]
+        # A field may have a usual name, and contain something else.
+        named = [name for name in fields.present for field in self.without if is_spelling(name, ROLES[field])]
+        examples = {
+            name: _first_value(source, name) for name in dict.fromkeys(named) if name not in fields.names.values()
+        }
+        contents = [f"{name} is {shown(value)}" for name, value in examples.items() if value is not None]
+        hint: list[MessagePart] = [f"No field looks like {enumeration(nothing, 'or')}{_in_brackets(contents)}."]
+        given = {"fields": names} if names else {}
+        outputs = tuple(field for field in ("answer", "retrieved") if field in lacking.present or field in self.likely)
+        is_only_gold = {*self.without} <= _GOLD.keys()
+        if is_only_gold and outputs and not lacking.labelled:
+            judge = {"task": _TASKS[outputs], "model": "NAME", "verdicts": "verdicts.jsonl"}
+            hint += [" A language model can judge what has no gold: ", _judge(source.name, judge | given), "."]
+            files: dict[str, Any] = {_GOLD[field]: "GOLD" for field in self.without}
+            hint += [" Gold in another file is added with ", SuggestedCall.again(**files, **given), "."]
+        elif lacking.labelled and outputs:
+            task = _TASKS[outputs]
+            hint += [f" The task {task} does not need it: ", SuggestedCall.again(task=task, **given), "."]
+        elif "query" in self.without and not lacking.labelled:
+            hint += [f" {_TWO_FILES}"]
+        return hint
+
+    def _either(self, names: Mapping[str, str], lacking: Lacking) -> list[MessagePart]:
+        """What to do if a name that may be that of gold documents or of gold answers is the other one."""
+        for field, instead, content in (("truth", "gold_answers", "answers"), ("gold_answers", "truth", "documents")):
+            name = self.likely.get(field)
+            if name in AMBIGUOUS and instead not in lacking.present and instead not in self.likely:
+                others = {key: each for key, each in names.items() if key != field} | {instead: name}
+                return [f" If {name} contains gold {content}, use ", SuggestedCall.again(fields=others), "."]
+        return []
+
+
+def _in_brackets(texts: Sequence[str]) -> str:
+    return f" ({'; '.join(texts)})" if texts else ""
+
+
+def _first_value(source: RecordSource, name: str) -> Any:
+    values = (record.get(name) for _, record in islice(source.plain, _EXAMPLES))
+    return next((value for value in values if value is not None), None)
+
+
+def _judge(name: str, parameters: Mapping[str, Any]) -> SuggestedCall:
+    return SuggestedCall.of("judge", name, **parameters)
+
+
+def _existing(examples: Sequence[Record], fields: ResultFields, source: RecordSource) -> list[str]:
+    """The paths that exist in the records, without objects and lists that others are in."""
+    paths = [path for path in dict.fromkeys(p for each in examples for p in inner_paths(each)) if ".0." not in path]
+    around = {path.rpartition(".")[0].removesuffix(".*") for path in paths}
+    tops = {path.partition(".")[0] for path in paths}
+    later = [] if source.shape else [name for name in fields.present if name not in tops]
+    return [*(path for path in paths if path not in around), *later]
+
+
+def hint_about_missing(
+    records: Sequence[Record], fields: ResultFields, present: Collection[str], used: Collection[str], field: str
+) -> str:
+    """What to do if the other field of a part is missing, in a finding."""
+    taken = [*(fields.names[name] for name in present), *used]
+    if likely := likely_fields(records, [field], taken):
+        return f"If the field has another name, use {rename_hint(likely)}"
+    nothing = f"No field looks like {LOOKS_LIKE[field]} ({field})."
+    option = _GOLD.get(field)
+    return f"{nothing} Gold in another file is added with --{option} ({option}= in Python)." if option else nothing
+
+
+def wrong_names(fields: ResultFields, read: Collection[str], present: Collection[str]) -> list[str]:
+    """The fields of these that were given a name that no record has; one that is null everywhere is there."""
+    wrong = [field for field, name in fields.given.items() if field not in present and name not in fields.present]
+    return [field for field in wrong if field in read]
 
 
 def _maps_queries_to_documents(record: Record) -> bool:
     """Whether this is `{query: {doc: grade}}` or `{query: [doc, ...]}`, as BEIR and ranx save them."""
     return bool(record) and all(isinstance(each, Mapping | list) for each in record.values())
-
-
-def _likely_names(field: str, name: str, free: Sequence[str]) -> list[str]:
-    """The names that a field may have, the likeliest first."""
-    aliases = SPELLINGS[ROLES[field]][0]
-    known = [present for alias in aliases for present in free if present.rpartition(".")[2].casefold() == alias]
-    # A name that the user gave is probably misspelt; for a default name, the field probably has another name.
-    return [*known, *nearest(name, free)] if name == field else [*nearest(name, free), *known]

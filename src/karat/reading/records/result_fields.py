@@ -45,6 +45,8 @@ class ResultFields:
     notes: tuple[str, ...] = ()
     known: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """the names of fields that are in the records or were given, also of those that are not to be read"""
+    given: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """the names that the caller gave, by field"""
     others: tuple[str, ...] = ()
     """names that would fit as well as those that were guessed"""
 
@@ -136,7 +138,7 @@ def fields_of_results(
         choice = choice if part in parts else choice.without(of_part)
         is_read = part in parts and all(field in choice.columns for field in of_part)
         noted = noted if is_read else noted.without(of_part)
-    return ResultFields({**names, **choice.columns}, texts, noted.note(place), all_names, tuple(others))
+    return ResultFields({**names, **choice.columns}, texts, noted.note(place), all_names, fields, tuple(others))
 
 
 def _contains(field: str, records: Iterable[Record], name: str) -> bool:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.errors import KaratError, Parameter, Place, plural, shown
+from karat.errors.suggestions import SuggestedCall
 from karat.options import Order, check_order
 from karat.reading.columns.spellings import find_column, plain_name
 from karat.reading.records.document_order import DocumentOrder
 from karat.reading.records.field_readers import READERS, FieldReader
 from karat.reading.records.joining import NOTHING_JOINED, JoinedSources, joined
-from karat.reading.records.missing_fields import missing_fields_error
+from karat.reading.records.missing_fields import Lacking, hint_about_missing, wrong_names
 from karat.reading.records.numbers import LogNumbers, read_numbers
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.records import rename_hint, without_collection
@@ -137,24 +139,26 @@ def results_of(
         raise KaratError("no results found", place=name, hint=HINT_ON_ANSWERS if labelled else HINT)
     places = values["query"]
     present = {field for field in values if values[field]} | without_query
-    numbers = LogNumbers()
-    if places:
-        of_tool = source.shape.scores if source.shape else None
-        numbers = read_numbers(records, of_tool, wanted.numbers, [*names.values(), *source.used])
+    of_tool, used_names = source.shape.scores if source.shape else None, [*names.values(), *source.used]
+    numbers = read_numbers(records, of_tool, wanted.numbers, used_names) if places else LogNumbers()
     required = [part for part in wanted.required if not _stands_in(numbers, part, wanted, present)]
     is_enough = labelled or bool(numbers.columns) or not wanted.parts
     used = _fields_to_read(present, required, wanted.optional, is_enough)
-    if missing := [field for field in ("query", *used) if field not in present]:
-        raise missing_fields_error(missing, read_fields, records[0][1], name)
+    is_choice = not (is_enough or required or present.issuperset(used))  # either part would do
+    needed = [("query", *of_part) for of_part in (PARTS.values() if is_choice else [used])]
+    if lacking := Lacking(needed, present, wrong_names(read_fields, ROLES, present)):
+        raise lacking.error(read_fields, replace(source, records=records))
     order = DocumentOrder(wanted.order)
-    read = {field: _read_field(field, values, names, order) for field in used if field in PARTS["documents"]}
-    unscored = list(_incomplete_parts(values, names, ("truth",) if labelled else tuple(READERS)))
+    read = {field: _read_field(field, values, read_fields, order) for field in used if field in PARTS["documents"]}
+    hint_about = partial(hint_about_missing, [record for _, record in records], read_fields, present, source.used)
+    unscored = list(_incomplete_parts(values, names, ("truth",) if labelled else tuple(READERS), hint_about))
     try:
-        read |= {field: _read_field(field, values, names) for field in used if field in PARTS["answers"]}
+        read |= {field: _read_field(field, values, read_fields) for field in used if field in PARTS["answers"]}
     except KaratError as error:
         if "answers" in required or not read:
             raise
-        unscored.append((f"answers not scored: {error.place}: {error.what}", len(values["answer"]), error.hint or ""))
+        message = f"answers not scored: {error.place}: {error.what}"
+        unscored.append((message, len(values["answer"]), _hint_of_finding(error)))
     truth, run, golds, answers = (read.get(field, {}) for field in READERS)
     unused = source.unused_notes(read_fields, (record for _, record in records))
     return Results(
@@ -250,11 +254,17 @@ def _values(record: Record, names: Mapping[str, str], place: Place) -> dict[str,
     return {field: value for field, value in values.items() if value is not None}
 
 
+def _hint_of_finding(error: KaratError) -> str:
+    """The hint of an error in a finding, which is a text that is read in Python and on the command line."""
+    calls = [part.parameters for part in error.hint_parts if isinstance(part, SuggestedCall)]
+    return f"Use the text in it: {rename_hint(calls[0]['fields'])}" if calls else error.hint or ""
+
+
 def _read_field(
-    field: str, values: Mapping[str, Mapping[str, Any]], names: Mapping[str, str], order: DocumentOrder | None = None
+    field: str, values: Mapping[str, Mapping[str, Any]], fields: ResultFields, order: DocumentOrder | None = None
 ) -> dict[str, Any]:
     """A field of each query. Fields that are not evaluated are not read, so they cannot be wrong."""
-    reader, places = FieldReader(field, names[field]), values["query"]
+    reader, places = FieldReader(field, fields.names[field], fields.given), values["query"]
     read = {query: reader.read(value, places[query]) for query, value in values[field].items()}
     reader.check()
     if order is None or field != "retrieved":
@@ -269,7 +279,10 @@ def _stands_in(numbers: LogNumbers, part: Part, wanted: WantedResults, present: 
 
 
 def _incomplete_parts(
-    values: Mapping[str, Mapping[str, Any]], names: Mapping[str, str], scored: Collection[str]
+    values: Mapping[str, Mapping[str, Any]],
+    names: Mapping[str, str],
+    scored: Collection[str],
+    hint_about: Callable[[str], str],
 ) -> Iterator[tuple[str, int, str]]:
     """Fields that are to be scored, but cannot be because the other field of their part is missing."""
     for one, other in PARTS.values():
@@ -277,8 +290,7 @@ def _incomplete_parts(
             if present in scored and values[present] and not values[missing]:
                 queries = plural(len(values[present]), "query")
                 message = f"{names[present]} of {queries} not scored: no line has a field {names[missing]}"
-                hint = f"If the field has another name, use {rename_hint({missing: '...'})}"
-                yield message, len(values[present]), hint
+                yield message, len(values[present]), hint_about(missing)
 
 
 def _fields_to_read(

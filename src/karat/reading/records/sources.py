@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
@@ -42,6 +43,15 @@ class RecordSource:
     """the fields that are not read, because what they contain is joined from another source"""
     unanswered: tuple[tuple[Place, Record], ...] = ()
     """records of queries that are in joined gold only: the system that wrote the others has no output for them"""
+
+    unnamed: Iterable[tuple[Place, Record]] | None = None
+    """the records without karat's names, if a tool wrote them"""
+
+    @property
+    def plain(self) -> Iterator[tuple[Place, Record]]:
+        """The records as they are in the source, before the first fault."""
+        with suppress(KaratError):
+            yield from self.records if self.unnamed is None else self.unnamed
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -157,5 +167,6 @@ def _shaped(source: RecordSource, shape: Shape) -> RecordSource:
         return ((place, shape.read(record, place)) for place, record in shape.records_of(source.records))
 
     paths = shape.paths_read(source.records)
+    unnamed = Rereadable(lambda: shape.records_of(source.records))
     notes = (shape.note(paths, source.name), *source.notes)
-    return replace(source, records=Rereadable(shaped), notes=notes, shape=shape, paths=paths)
+    return replace(source, records=Rereadable(shaped), notes=notes, shape=shape, paths=paths, unnamed=unnamed)

@@ -64,6 +64,8 @@ class Shape:
     separator: str | None = None
     documents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scores: ScorePlaces = field(default_factory=ScorePlaces)
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """fields that are read from elsewhere"""
 
     @classmethod
     def of(cls, tool: str, table: Mapping[str, Any]) -> Self:
@@ -79,7 +81,8 @@ class Shape:
         """The same shape without fields that are read from elsewhere; the query of the tool is then the question."""
         others = {name: paths for name, paths in self.fields.items() if name not in fields}
         question = {"question": self.fields["query"]} if "query" in fields and "query" in self.fields else {}
-        return replace(self, fields=question | others)
+        left_out = {name: paths for name, paths in self.fields.items() if name in fields}
+        return replace(self, fields=question | others, left_out=left_out)
 
     @property
     def used(self) -> tuple[str, ...]:
