@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         evaluate_verdicts,
     )
     from karat.evaluation.label_agreement import label_agreement
+    from karat.evaluation.look import Look, look
     from karat.grounding.judges.judge import Judging, estimate_judging, judge
     from karat.grounding.labels.selection import load_verdicts
     from karat.measures import Measure, definitions, parse, register
@@ -43,6 +44,7 @@ _HOMES = {
     "Finding": "karat.scores",
     "Judging": "karat.grounding.judges.judge",
     "KaratError": "karat.errors",
+    "Look": "karat.evaluation.look",
     "Measure": "karat.measures",
     "Pipeline": "karat.components.pipeline",
     "Scores": "karat.scores",
@@ -64,6 +66,7 @@ _HOMES = {
     "judge": "karat.grounding.judges.judge",
     "label_agreement": "karat.evaluation.label_agreement",
     "load_verdicts": "karat.grounding.labels.selection",
+    "look": "karat.evaluation.look",
     "parse": "karat.measures",
     "register": "karat.measures",
 }
@@ -79,6 +82,7 @@ __all__ = [
     "Finding",
     "Judging",
     "KaratError",
+    "Look",
     "Measure",
     "Pipeline",
     "Scores",
@@ -101,6 +105,7 @@ __all__ = [
     "judge",
     "label_agreement",
     "load_verdicts",
+    "look",
     "parse",
     "register",
 ]

@@ -17,6 +17,7 @@ from tests.end_to_end.in_process import refused, run_here
 
 WORDS = {
     "evaluate": "truth.qrels a.trec -m AP",
+    "look": "results.jsonl",
     "answers": "gold.json answers.json",
     "compare": "truth.qrels a.trec b.trec -m AP",
     "diff": "truth.qrels a.trec b.trec -m AP",

@@ -39,6 +39,8 @@ MAY_LOAD = {
     ("measures",): EVALUATION,
     ("evaluate", TRUTH, ONE, TWO): EVALUATING,
     ("evaluate", RESULTS, "-m", "TokenF1", "-m", "AP"): {*EVALUATING, "orjson"},
+    ("look", RESULTS): {*EVALUATING, "orjson", "hashlib"},
+    ("look", TRUTH, ONE): EVALUATING,
     ("evaluate", TRUTH, ONE, "--ci"): EVALUATING | RESAMPLING,
     ("compare", TRUTH, ONE, TWO): COMPARING | RESAMPLING,
     ("diff", TRUTH, ONE, TWO): {*COMPARING, "karat.analysis.diff", "karat.analysis.explain"},

@@ -23,11 +23,11 @@ from karat.cli.parser import Command
 SOURCE = Path(karat.__file__).parent
 
 PUBLIC = [
-    "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "Judging", "KaratError", "Measure",
-    "Pipeline", "Scores", "SystemScores", "Verdicts", "__version__", "compare", "component", "convert",
+    "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "Judging", "KaratError", "Look",
+    "Measure", "Pipeline", "Scores", "SystemScores", "Verdicts", "__version__", "compare", "component", "convert",
     "default_from_dict", "default_to_dict", "definitions", "estimate_judging", "evaluate", "evaluate_answers",
     "evaluate_results", "evaluate_runs", "evaluate_verdicts", "gate", "judge", "label_agreement", "load_verdicts",
-    "parse", "register",
+    "look", "parse", "register",
 ]  # fmt: skip
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.

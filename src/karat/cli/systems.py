@@ -15,6 +15,7 @@ from karat.cli.inputs import Inputs, Side
 from karat.cli.settings import Settings, with_findings, with_static_model
 from karat.errors import KaratError, did_you_mean, enumeration, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
+from karat.evaluation.reading import no_run_error
 from karat.matching.matchers import matcher_of
 from karat.options import EVALUATION_OPTIONS, UNKNOWN_LABELS
 from karat.output.progress import progress_bar
@@ -82,8 +83,8 @@ class SystemFiles:
         # Verdicts may have rubrics, and results may have numbers, whose names are those of measures.
         if not saved and not inputs.verdicts and not self.without_truth:
             settings.check_measures()
-        hint = "Add a run after it, or name a results file, which contains its ground truth."
-        require(self.files, "this file is read as ground truth, but no run was given", hint, place=self.first.name)
+        if not self.files:
+            raise no_run_error(self.first.name)
         self.systems = self._named_systems(saved)
         if len(saved) == len(self.files):
             self._reject_unused_options()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.documents.fields import DocumentLike, document_field
 from karat.documents.ids import identifier
-from karat.errors import KaratError, Message, Parameter, first_few, plural, require
+from karat.errors import KaratError, Message, Parameter, Place, first_few, plural, require
 from karat.errors.arguments import check_mapping, check_text
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import FunctionMatcher, Match, Same, matcher_of
@@ -57,6 +57,12 @@ def check_reading(inputs: ReadingOptions, progress: object) -> None:
     split = Parameter("split", inputs.split)
     require(inputs.split is None or isinstance(inputs.split, str), [split, " is not a text"])
     require(progress is None or callable(progress), [Parameter("progress", progress), " is not a function"])
+
+
+def no_run_error(place: Place | str) -> KaratError:
+    """The error for ground truth without a run."""
+    hint = "Add a run after it, or name a results file, which contains its ground truth."
+    return KaratError("this file is read as ground truth, but no run was given", place=place, hint=hint)
 
 
 def paths_of(*sources: Any) -> tuple[str, ...]:

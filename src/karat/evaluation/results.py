@@ -187,7 +187,7 @@ def _asked_measures(
     """The measures that are computed, and the numbers that are taken from the log."""
     if listed is None:
         has_others = labelled is None and not read.parts  # only numbers
-        return with_all_numbers([] if has_others else _default_measures(read, labelled), read.numbers)
+        return with_all_numbers([] if has_others else default_measures(read, labelled), read.numbers)
 
     def can_be_computed(measure: Measure) -> bool:
         if subject_of(measure) == "verdicts":
@@ -218,7 +218,7 @@ def _scores(
         selected = select_measures(asked.own, settings["rel"], subjects, rubrics)
     if labelled:
         selected = labelled.readable(selected)
-    parts = [*_scores_of_parts(read, selected, settings, name)]
+    parts = [*scores_of_parts(read, selected, settings, name)]
     if labelled and (of_verdicts := of_subject(selected, "verdicts")):
         parts.append(labelled.scores(of_verdicts, unknown, name))
     if asked.numbers:
@@ -228,14 +228,14 @@ def _scores(
     return _merge(parts, read.queries, list(dict.fromkeys(order)), name)
 
 
-def _default_measures(read: Results, labelled: LabelledResults | None) -> list[str]:
+def default_measures(read: Results, labelled: LabelledResults | None = None) -> list[str]:
     """The measures of what the results contain."""
     # Labels say more about a generated answer than words that it shares with a gold answer.
     names = [*(DEFAULT_MEASURES if "documents" in read.parts else ()), *(labelled.measures if labelled else ())]
     return [*names, *(DEFAULT_ANSWER_MEASURES if "answers" in read.parts else ())]
 
 
-def _scores_of_parts(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Iterator[Scores]:
+def scores_of_parts(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Iterator[Scores]:
     """The scores of documents and those of answers, as far as the measures are about them."""
     if of_documents := of_subject(measures, "documents"):
         try:

@@ -188,10 +188,14 @@ def _trial(matcher: Matcher, sampled: Sequence[SampledQuery]) -> Trial:
         positions = np.array([truth.positions[query] for query in batch.queries])
         segments, places, hits = joiner.find_in_lists(batch, positions)
         found |= set(hits.tolist())
-        if len(hits) and example is None:
-            gold, document = int(hits[0]), batch.documents[int(segments[0])][int(places[0])]
+        for segment, place, gold in zip(segments.tolist(), places.tolist(), hits.tolist(), strict=True):
             [original] = truth.original_documents(range(gold, gold + 1))
-            example = (_field_text(original, matcher.gold_key.field), _field_text(document, matcher.key.field))
+            document = batch.documents[segment][place]
+            pair = (_field_text(original, matcher.gold_key.field), _field_text(document, matcher.key.field))
+            example = example or pair
+            if pair[0] != pair[1]:  # which shows what the match does
+                example = pair
+                break
     keys = {
         (query, truth.docs[gold]) for query, at in truth.positions.items() for gold in truth.golds(at) if gold in found
     }
