@@ -46,8 +46,8 @@ def verdicts_part(subject: ReportSubject, documents: Documents, budget: Budget) 
     """The labels of all systems; None if there are none.
 
     `labels` has the items of each query, for each system; None stands for a query whose labels are left out, and for a
-    system without labels of it. `unsupported` and `contradicted` count items by system and query, and `failed`
-    labels that failed. `means` is what labels mean, by task.
+    system without labels of it. `support`, `unsupported` and `contradicted` count items by system and query, and
+    `failed` labels that failed. `means` is what labels mean, by task.
     """
     evidence = [scores.verdicts for scores in subject.systems.values()]
     systems = [None if verdicts is None else SystemLabels(verdicts, documents) for verdicts in evidence]
@@ -69,8 +69,9 @@ def verdicts_part(subject: ReportSubject, documents: Documents, budget: Budget) 
         "prompts": by_system(lambda labels: labels.failures.prompts),
         "relations": by_system(lambda labels: labels.relations),
         "labels": budget.labels(lambda place: by_system(lambda labels: labels.of_query(subject.queries[place]))),
-        "unsupported": by_system(lambda labels: by_query(labels.unsupported())),
-        "contradicted": by_system(lambda labels: by_query(labels.contradicted())),
+        "support": by_system(lambda labels: list(map(labels.support.by_query().get, subject.queries))),
+        "unsupported": by_system(lambda labels: by_query(labels.support.unsupported())),
+        "contradicted": by_system(lambda labels: by_query(labels.support.contradicted())),
         "failed": by_system(
             lambda labels: by_query({query: len(rows) for query, rows in labels.failures.rows.items()})
         ),

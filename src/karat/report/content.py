@@ -128,6 +128,7 @@ def _measure(subject: ReportSubject, name: str) -> dict[str, Any]:
         "higher": subject.higher_is_better(name),
         "count": combination(name) == "sum",
         "takes": "other" if definition is None else definition.takes,
+        "partial": None if measure is None else measure.get("partial"),
         "formula": "" if definition is None else definition.formula,
         "definition": details,
         "reference": "" if definition is None else definition.reference,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from karat.analysis.label_evidence import LabelEvidence
-from karat.data.judged import Bools, Floats, Ints
-from karat.data.verdicts import AGAINST, SETS, ItemSet, Labels, Verdicts
+from karat.data.judged import Ints
+from karat.data.verdicts import AGAINST, SETS, ItemSet, Verdicts
 from karat.grounding.labels.selection import SelectedLabels
 from karat.grounding.verdict_file.columns import LISTS
 from karat.grounding.verdict_file.records import Item
 from karat.grounding.verdict_file.tasks import CONTRADICTS
 from karat.report.rankings import Documents
+from karat.report.support import SupportCounts, derived
 
 _MOST_ITEMS = 200
 """items of one kind that are shown of an answer"""
@@ -49,7 +50,8 @@ class SystemLabels:
         }
         self._first_item = np.searchsorted(verdicts.item_query, np.arange(len(verdicts.queries) + 1))
         self._labels = [_rows_by_query(sample) for sample in samples]
-        self._derived = {(name, key): derived for name in _SUPPORTED for key, derived in _derived(samples, name)}
+        self._derived = {(name, key): each for name in _SUPPORTED for key, each in derived(samples, name)}
+        self.support = SupportCounts(verdicts, self._sets, self._derived)
         self._items: dict[str, list[Item]] = {}
         for item in evidence.selected.known_items:
             self._items.setdefault(item.query, []).append(item)
@@ -97,27 +99,6 @@ class SystemLabels:
         empty = [of for of in SETS if self._verdicts.listed[SETS.index(of), at] and of not in data]
         return {**data, "empty": empty, "left_out": left_out, "failures": self.failures.of_query(query)}
 
-    def unsupported(self) -> dict[str, int]:
-        """How many claims and sentences of each query nothing supports: no passage, or none that a sentence cites.
-
-        Of several samples, one that says so is enough.
-        """
-        return self._count(lambda derived: derived.support == 0)
-
-    def contradicted(self) -> dict[str, int]:
-        """How many of these are contradicted by passages."""
-        return self._count(lambda derived: derived.contradicted == 1)
-
-    def _count(self, are_counted: Callable[[_Derived], Bools]) -> dict[str, int]:
-        """How many claims and sentences of each query are counted in any sample."""
-        counts = np.zeros(len(self._verdicts.queries), np.int64)
-        for name in ("claims", "sentences"):
-            derived = self._derived.get((name, "cited"), self._derived.get((name, "context")))
-            if derived is not None:
-                query = self._verdicts.item_query[are_counted(derived).any(axis=0)]
-                counts += np.bincount(query, minlength=len(counts))
-        return dict(zip(self._verdicts.queries, counts.tolist(), strict=True))
-
     def _set(self, row: int) -> int:
         return int(self._sets[row])
 
@@ -157,8 +138,8 @@ class SystemLabels:
         labels = {} if row is None else dict(values.get(row, {}))
         tally = {}
         for key in ("cited", "context"):
-            if item is not None and row is not None and (derived := self._derived.get((item.set, key))) is not None:
-                of_samples = [self._label("support", *pair) for pair in np.stack(derived)[:, :, row].T.tolist()]
+            if item is not None and row is not None and (known := self._derived.get((item.set, key))) is not None:
+                of_samples = [self._label("support", *pair) for pair in np.stack(known)[:, :, row].T.tolist()]
                 labels[key] = of_samples[0] if len(set(of_samples)) == 1 else _DIFFERS
                 if labels[key] == _DIFFERS:
                     tally[key] = of_samples
@@ -258,42 +239,6 @@ class Failures:
             data |= {"prompt": call.prompt, "reply": call.reply_start, "length": call.reply_length}
         data["error"] = error if error is None or len(error) <= _LONGEST_ERROR else f"{error[:_LONGEST_ERROR]}…"
         return {name: value for name, value in data.items() if value is not None}
-
-
-class _Derived(NamedTuple):
-    """How far items are supported, and whether they are contradicted: by sample, and by item of any set."""
-
-    support: Floats
-    contradicted: Floats
-
-
-def _derived(samples: Sequence[Verdicts], name: ItemSet) -> Iterator[tuple[str, _Derived]]:
-    """What labels of single passages say about all of them, or about those that a sentence cites."""
-    labelled = [(sample, _labelled_against(sample, name)) for sample in samples]
-    cited = [sample for sample, against in labelled if against & {"cited", "others", "passage"}]
-    if name == "sentences" and cited:
-        support = [_by_position(sample, name, sample.citations.together) for sample in cited]
-        contradicted = [_by_position(sample, name, sample.citations.contradicted) for sample in cited]
-        yield "cited", _Derived(np.array(support), np.array(contradicted))
-    implying = {"context"} if name == "sentences" else {"context", "passage"}
-    context = [sample for sample, against in labelled if against & implying]
-    if context:
-        support = [_by_position(sample, name, sample.support(name, "context")) for sample in context]
-        contradicted = [_by_position(sample, name, sample.contradiction(name)) for sample in context]
-        yield "context", _Derived(np.array(support), np.array(contradicted))
-
-
-def _labelled_against(sample: Verdicts, name: ItemSet) -> set[str]:
-    """What the labels of a set of items are against."""
-    of_set = sample.item_set[sample.label_item] == SETS.index(name)
-    return {AGAINST[each] for each in np.unique(sample.label_against[of_set]).tolist()}
-
-
-def _by_position(verdicts: Verdicts, name: ItemSet, labels: Labels) -> Floats:
-    """Values of a set of items, with a place for each item of any set."""
-    values = np.full(len(verdicts.item_query), np.nan)
-    values[verdicts.item_set == SETS.index(name)] = labels.value
-    return values
 
 
 def _implied_keys(of: str, key: str) -> tuple[str, ...]:

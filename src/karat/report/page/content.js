@@ -71,6 +71,9 @@ const unjudgedOf = (system, query) => content.queries.unjudged?.[system]?.[query
 // Whether documents that nobody judged matter: only to measures of documents.
 const hasUnjudged = () => Boolean(content.queries.unjudged) && content.measures[state.measure].takes === "judged";
 
+// How many claims and sentences are supported: { "claims context": [supported, in part, not, samples differ, unknown] }.
+const supportOf = (system, query) => content.verdicts?.support?.[system]?.[query] ?? null;
+
 // Claims and sentences that nothing supports, or that passages contradict, and labels that failed.
 const unsupportedOf = (system, query) => content.verdicts?.unsupported[system]?.[query] ?? null;
 const contradictedOf = (system, query) => content.verdicts?.contradicted[system]?.[query] ?? null;

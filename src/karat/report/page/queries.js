@@ -83,7 +83,8 @@ function drawQueries() {
   );
   const rest = selected.length - rows.length;
   const more = rest > 0 && element("button.more", { type: "button", onclick: showMore }, `Show ${Math.min(ROWS, rest)} more of ${plural(rest, "query")}`);
-  place.replaceChildren(element("div.scroll", { tabindex: "0", role: "region", "aria-label": "Table of queries" }, table), ...(more ? [more] : []));
+  const scroll = element("div.scroll", { tabindex: "0", role: "region", "aria-label": "Table of queries" }, table);
+  place.replaceChildren(...[scroll, partialNote(), more].filter(Boolean));
   if (kept) place.querySelector(`[data-focus="${kept}"]`)?.focus();
 }
 
@@ -113,6 +114,7 @@ function queryRow(query, columns, largest) {
     if (name === "query") return queryCell(query);
     if (name === "a" || name === "b") return element(`td.number.${name}`, { "data-label": state.b !== null && name.toUpperCase() }, valueText(valueOf(state[name], state.measure, query), isCount(state.measure)), boundsNote(state[name], state.measure, query));
     if (name === "change") return changeCell(query, largest);
+    if (name === "support") return element("td.support", {}, supportTexts(query).map((text) => element("div", {}, text)));
     const text = name === "first" ? firstText(query) : String(column.value(query) ?? "–");
     return element(`td.number.${name}`, { "data-label": column.label().toLowerCase() }, text);
   });
@@ -130,6 +132,37 @@ function queryCell(query) {
     choose({ query });
   });
   return element("th.query", { scope: "row" }, link, name && question);
+}
+
+// What the labels of an answer say, and so why it has its value: "1 of 3 claims supported, 2 in part".
+function supportTexts(query) {
+  const support = Object.entries(supportOf(shownSystem(), query) ?? {});
+  return support.length ? support.map(([key, counts]) => supportText(...key.split(" "), counts)) : ["no labels"];
+}
+
+function supportText(of, by, counts) {
+  if (counts === null) return `${of} not known`;
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (!total) return `no ${of}`;
+  const [supported, ...others] = counts;
+  const words = ["in part", "not", "where samples differ", "unknown"];
+  const isClear = others.every((count, at) => !count || words[at] === "not"); // all others are not supported
+  const rest = isClear ? [] : others.flatMap((count, at) => (count ? [`${count.toLocaleString("en")} ${words[at]}`] : []));
+  const what = `${plural(total, of.slice(0, -1))} supported${by === "cited" ? " by citations" : ""}`;
+  return [`${supported.toLocaleString("en")} of ${what}`, ...rest].join(", ");
+}
+
+// What is supported in part counts as much as the chosen measure says.
+function partialNote() {
+  const { partial } = content.measures[state.measure];
+  const isPartial = (query) => Object.values(supportOf(shownSystem(), query) ?? {}).some((counts) => counts?.[1]);
+  if (!isNumber(partial) || !selected.some(isPartial)) return null;
+  return element("p.legend", {}, partialText());
+}
+
+function partialText() {
+  const { name, partial } = content.measures[state.measure];
+  return `What is supported in part counts ${partial} in ${printable(name)}.`;
 }
 
 function changeCell(query, largest) {

@@ -57,10 +57,10 @@ const SORTS = {
     value: (query) => unjudgedOf(shownSystem(), query),
     there: hasUnjudged,
   },
-  unsupported: {
-    label: () => "Unsupported",
+  support: {
+    label: () => "Support",
     value: (query) => unsupportedOf(shownSystem(), query),
-    there: () => hasAny(unsupportedOf),
+    there: () => chosenSystems().some((system) => content.queries.id.some((_, query) => Object.keys(supportOf(system, query) ?? {}).length)),
   },
   contradicted: {
     label: () => "Contradicted",

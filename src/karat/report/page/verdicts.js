@@ -23,7 +23,7 @@ function verdictsSection(query) {
 function labelLegend() {
   const entry = (label, text) => element("span", {}, labelBadge(label, {}, text));
   const words = [["full", "full"], ["partial", "partial"], ["none", "none"], ["contradicts", "contradicts"], [null, "unknown: no label, or no clear one"], ["failed", "failed: no label, though one was asked for"]];
-  return element("p.legend", {}, "Support: ", ...words.map(([label, text]) => entry(label, text)), element("span", {}, "Click on the number of a passage to see it."));
+  return element("p.legend", {}, "Support: ", ...words.map(([label, text]) => entry(label, text)), element("span", {}, "Click on the number of a passage to see it."), isNumber(content.measures[state.measure].partial) && element("span", {}, partialText()));
 }
 
 // The marks of labels of the answer as a whole are those of support.
