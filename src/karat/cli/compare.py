@@ -8,6 +8,7 @@ import click
 
 from karat.cli import comparison_options as comparing
 from karat.cli import options as opt
+from karat.cli.joined_options import joined_options
 from karat.cli.parser import Command
 
 
@@ -15,6 +16,7 @@ from karat.cli.parser import Command
 @opt.truth_or_system
 @opt.systems
 @opt.measures
+@joined_options
 @opt.system_options()
 @opt.lower_is_better
 @comparing.baseline("all pairs of runs are compared")

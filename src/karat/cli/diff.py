@@ -8,6 +8,7 @@ import click
 
 from karat.cli import comparison_options as comparing
 from karat.cli import options as opt
+from karat.cli.joined_options import joined_options
 from karat.cli.parser import OUTPUT, Command
 
 
@@ -20,6 +21,7 @@ from karat.cli.parser import OUTPUT, Command
     repeatable=True,
 )
 @opt.measures
+@joined_options
 @opt.system_options()
 @opt.lower_is_better
 @comparing.common_queries

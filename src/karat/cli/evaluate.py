@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli import options as opt
+from karat.cli.joined_options import joined_options
 from karat.cli.parser import OUTPUT, STATISTICS, Command
 from karat.cli.spark import check_engine, engine_options
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     "runs", "RUN...", "Runs, in the same formats. After a results file: more results files.", repeatable=True
 )
 @opt.measures
+@joined_options
 @opt.system_options(on_spark="; with --engine spark, the column that gives the order of a run's rows")
 @opt.lower_is_better
 @opt.intervals

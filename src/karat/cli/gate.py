@@ -14,6 +14,7 @@ from karat.cli import comparison_options as comparing
 from karat.cli import options as opt
 from karat.cli.completion import complete_rule
 from karat.cli.files import FileToRead, FileToWrite, check_files, split_system, split_texts
+from karat.cli.joined_options import joined_options
 from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, READING, STATISTICS, Command
 from karat.options import EVALUATION_OPTIONS, GATE_UNKNOWN_LABELS, GateOptions
 
@@ -76,6 +77,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     help="Read rules and options from [gate] of a karat.toml, or [tool.karat.gate] of a pyproject.toml. By default,"
     " those of the current folder are read. Options on the command line take precedence.",
 )
+@joined_options
 @opt.system_options(GATE_UNKNOWN_LABELS)
 @opt.lower_is_better
 @opt.option(
@@ -112,12 +114,11 @@ def command(
 
     config_file = read_config(config) if config is not None else find_config()
     rules = [rule for kind in KINDS for text in values.pop(kind.replace("-", "_")) for rule in parse_rules(kind, text)]
-    strict = any(
-        opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, "fields", "records", "order", "verdicts")
-    )
+    of_results = ("fields", "records", "order", "verdicts", "answers")
+    strict = any(opt.is_given(context, name) for name in (*EVALUATION_OPTIONS, *of_results))
     field_option, set_in_file = "--field", dict[str, Any]()
     if config_file is not None:
-        in_config = _option_values(config_file.options)
+        in_config = _option_values(config_file.options, has_truth=run is not None)
         if "fields" in in_config and not values["fields"]:
             field_option = f"{config_file.file}: {config_file.table}.field"
         set_in_file = {name: value for name, value in in_config.items() if not opt.is_given(context, name)}
@@ -166,6 +167,7 @@ def _check_files(context: click.Context, config: Config | None, values: Mapping[
         read = [config.file, *([config.baseline] if config.baseline is not None else [])]
         read += [split_texts(text)[0] for name in ("queries", "corpus") for text in values[name]]
         read += values["verdicts"]
+        read += [values[name] for name in ("gold", "answers") if values[name] and not opt.is_given(context, name)]
         if values["report"] is not None and not opt.is_given(context, "report"):
             written[f"{config.file}: {config.table}.report"] = values["report"]
     check_files(context, read, written)
@@ -173,9 +175,11 @@ def _check_files(context: click.Context, config: Config | None, values: Mapping[
     require(values["report"] is not None or not values["queries"], "--queries is only used for a report", hint)
 
 
-def _option_values(options: Options) -> dict[str, Any]:
-    """The options of a configuration file as a command line has them."""
-    values: dict[str, Any] = dict(options)
+def _option_values(options: Options, *, has_truth: bool) -> dict[str, Any]:
+    """The options of a configuration file as a command line has them, which may name the ground truth itself."""
+    values: dict[str, Any] = {("gold" if name == "truth" else name): value for name, value in options.items()}
+    if has_truth:
+        values.pop("gold", None)
     for key, name in {"field": "fields", "input_format": "formats", "column": "columns"}.items():
         if key in values:
             value = values.pop(key)
@@ -287,8 +291,9 @@ def _load(
     numbers: Sequence[str],
 ) -> _Systems:
     """The scores that the rules are about: those of runs are computed; `numbers` of a log are read, too."""
+    from karat.cli.saved_systems import saved_system
     from karat.cli.settings import with_findings, with_static_model
-    from karat.cli.systems import SystemFiles, saved_system
+    from karat.cli.systems import SystemFiles
     from karat.comparison.gate.rules import check_measures
     from karat.errors.credentials import without_credentials
     from karat.reading.bytes.input_file import InputFile

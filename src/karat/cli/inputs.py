@@ -12,9 +12,11 @@ from karat.caching import cached_property
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.options import UNKNOWN_LABELS, Order, Unknown, check_order
 from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.names import FORMATS
 from karat.reading.columns import GivenNames, IfPresent, plain_names
 from karat.reading.columns.spellings import Role
 from karat.reading.pairs.files import DescribedFile
+from karat.reading.records.gold import OtherSource
 from karat.reading.records.records import field_names
 from karat.reading.shapes import check_tool_or_format
 
@@ -57,6 +59,10 @@ class Inputs:
     unknown: Unknown = UNKNOWN_LABELS.default
     order: Order | None = None
     """what the documents of results are sorted by"""
+    truth: str | None = None
+    """gold for results, or ground truth for runs, in a file that is not the first one"""
+    answers: str | None = None
+    """predicted answers for results"""
     accepts_saved: bool = False
     """whether a file may also contain saved scores"""
     force: bool = False
@@ -76,6 +82,8 @@ class Inputs:
             corpus=inputs.texts("corpus", values["corpus"]),
             shows_texts=is_shown,
             order=parse_order(values),
+            truth=values.get("gold"),
+            answers=values.get("answers"),
             verdicts=tuple(values.get("verdicts", ())),
             author=values.get("author"),
             # A gate can also decide by the worst value of saved scores.
@@ -113,6 +121,17 @@ class Inputs:
     def described(self, file: InputFile, side: Side) -> DescribedFile:
         """A file of ground truth or a run, with what is known about it."""
         return DescribedFile(file, self.columns.get(side), self.formats.get(side))
+
+    def joined(self, truth: InputFile | None) -> dict[str, OtherSource]:
+        """What is joined to results, as arguments of an evaluation; it is read once for all of them."""
+        sources: dict[str, OtherSource] = {}
+        if truth is not None:
+            # The name of a tool is that of the one that wrote the results.
+            form = form if (form := self.formats.get("truth")) in FORMATS else None
+            sources["truth"] = OtherSource.of(truth, "truth", self.fields, self.columns.get("truth"), form)
+        if self.answers is not None:
+            sources["answers"] = OtherSource.of(self.answers, "answers", self.fields)
+        return sources
 
     def query_texts(self, by: object, queries: Iterable[str]) -> FoundTexts | None:
         """The texts of queries, if they are to be grouped by length and their texts are given."""

@@ -11,6 +11,7 @@ import click
 from karat.cli import options as opt
 from karat.cli.completion import complete_values
 from karat.cli.files import FileToExtend, FileToRead
+from karat.cli.joined_options import joined_options
 from karat.cli.parser import OUTPUT, Command
 from karat.errors import KaratError, Message, Parameter, printable
 from karat.grounding.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, JudgeOptions
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from karat.scores import Scores
 
 _ABOUT_DOCUMENTS = ("split", "ties", "duplicates", "ignore_identical_ids")
-_OF_MANY_COMMANDS = ("queries", "corpus", "fields", "records", "input_format")
+_OF_MANY_COMMANDS = ("queries", "corpus", "truth", "answers", "fields", "records", "input_format")
 """options of a judge that other commands have, too"""
 
 
@@ -43,7 +44,7 @@ def _judge_option(name: str) -> Callable[[Any], Any]:
     example="karat judge generated.jsonl --task support --model gpt-5-mini --estimate",
     groups={
         "What is judged": (
-            "task", "rubric", "system", "queries", "corpus", "order", "depth", "overlap",
+            "task", "rubric", "system", "gold", "answers", "queries", "corpus", "order", "depth", "overlap",
             "ties", "duplicates", "ignore_identical_ids",
         ),
         "The model": (
@@ -78,6 +79,7 @@ def _judge_option(name: str) -> Callable[[Any], Any]:
 )
 @click.option("--estimate", is_flag=True, help="Only estimate how many calls and tokens it takes; nothing is asked.")
 @opt.in_order(*map(_judge_option, (name for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS)))
+@joined_options
 @opt.queries
 @opt.corpus
 @opt.fields
@@ -148,6 +150,8 @@ def _options(values: Mapping[str, Any], inputs: Inputs) -> JudgeOptions:
     form = inputs.formats.get("truth") if is_about_answers else None
     others = {name: values[name] for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS}
     reading: Any = {
+        "truth": values["gold"],
+        "answers": values["answers"],
         "fields": parse_fields(values["fields"]) or None,
         "records": values["records"],
         "input_format": form,

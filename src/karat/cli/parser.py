@@ -33,6 +33,7 @@ _OPTIONS = {
     "truth_columns": ("columns", "truth."),
     "run_columns": ("columns", "run."),
     "kind": ("as", ""),
+    "truth": ("gold", ""),
 }
 _WIDTH = 60  # characters of a value in a message
 _WORDS = f"{__name__}.words"  # where a context has what was written after the name of its command
@@ -216,7 +217,8 @@ def _without_option(words: Sequence[str], names: Sequence[str]) -> list[str]:
 def option_text(command: click.Command, parameter: Parameter) -> str:
     """A parameter as it is written on the command line; as in Python if the command does not have it."""
     name, prefix = _OPTIONS.get(parameter.name, (parameter.name, ""))
-    declared = next((each for each in command.params if each.name == name), None)
+    by_name = {each.name: each for each in command.params}
+    declared = by_name.get(name) or by_name.get(parameter.name)
     if declared is None:
         return str(parameter)
     values = _value_texts(parameter.value) if parameter.has_value else []

@@ -9,6 +9,7 @@ import click
 from karat.cli import options as opt
 from karat.cli.comparison_options import COMPARISON_OPTIONS, baseline, comparison_options, method_of
 from karat.cli.files import FileToWrite
+from karat.cli.joined_options import joined_options
 from karat.cli.parser import OUTPUT, Command
 from karat.errors import KaratError
 
@@ -21,6 +22,7 @@ from karat.errors import KaratError
 @opt.truth_or_system
 @opt.systems
 @opt.measures
+@joined_options
 @opt.system_options()
 @opt.lower_is_better
 @baseline("all pairs of runs are compared")

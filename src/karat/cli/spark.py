@@ -57,8 +57,8 @@ def check_engine(values: Mapping[str, Any]) -> None:
                 name = {"fields": "--field", "by": "--by relevant"}.get(option, f"--{option}")
                 what = f"{name} needs documents in this process, and on Spark they stay in the executors"
                 raise KaratError(what, hint=_LOCALLY.format(name))
-        for option in ("corpus", "verdicts", "lower_is_better"):
-            name = _spelled(option)
+        for option in ("corpus", "verdicts", "lower_is_better", "gold", "answers"):
+            name = "--truth" if option == "gold" else _spelled(option)
             require(not values[option], f"{name} is not supported on Spark", _LOCALLY.format(name))
         if values["per_query_path"] is not None:
             _check_stored(values)

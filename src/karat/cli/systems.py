@@ -12,8 +12,9 @@ from typing import Any
 
 from karat.cli.files import named_with_others, split_system
 from karat.cli.inputs import Inputs, Side
+from karat.cli.saved_systems import read_saved, select_saved, several_systems
 from karat.cli.settings import Settings, with_findings, with_static_model
-from karat.errors import KaratError, did_you_mean, enumeration, require, shown
+from karat.errors import KaratError, did_you_mean, require, shown
 from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
 from karat.evaluation.reading import no_run_error
 from karat.matching.matchers import matcher_of
@@ -26,12 +27,11 @@ from karat.reading.contents.samples import sample
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.data_sets import is_data_set, named_data_set, qrels_of_split
 from karat.reading.pairs.paths import name_of_file, run_names
+from karat.reading.records.gold import is_gold
 from karat.scores import Finding, Scores
 from karat.scores.columns import with_lower_is_better
 from karat.scores.finding import hint_about_documents
-from karat.scores.loading import read_scores
 
-_ORDER_OF_RUNS = ("--order is about the lists of results, and runs are ranked by score", "Leave it out.")
 _MAYBE_SCORES: tuple[Content, ...] = ("documents or scores", "nothing")
 
 
@@ -47,7 +47,8 @@ class System:
 class SystemFiles:
     """The systems in the files of a command line. Saved scores are read at once; runs are evaluated by `load`.
 
-    If the first file is ground truth, the others are runs; otherwise each file is a system, or contains several.
+    If the first file is ground truth, the others are runs, or results to which it is joined, as if it was named with
+    `--truth`; otherwise each file is a system, or contains several.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class SystemFiles:
     ) -> None:
         self.inputs, self.settings = inputs, settings
         self.options: Any = {**settings.options, "match": matcher_of(settings.options["match"])}
+        paths = [*([] if inputs.truth is None else [inputs.truth]), *paths]
         if inputs.split is not None or is_data_set(paths[0]):
             paths = [qrels_of_split(paths[0], inputs.split), *paths[1:]]
         self.opened = {path: opened[path] if path in opened else InputFile(split_system(path)[0]) for path in paths}
@@ -74,14 +76,20 @@ class SystemFiles:
             )
             for path, side in zip(paths, sides, strict=True)
         ]
-        self.without_truth = not first_is_truth(contents, inputs.accepts_saved)
+        self.without_truth = not self._first_is_truth(paths, contents)
         if (named := named_with_others(paths[0])) and not self.without_truth:
             what = "ground truth comes first, and it is one file, but this stands for several files"
             raise KaratError(what, place=named, hint=f"Name one of them, such as {paths[0]}.")
         self.files = paths if self.without_truth else paths[1:]
+        is_log = ("results", "records") if inputs.truth is not None else ("results",)
+        self.results = [
+            path
+            for path, content in zip(paths, contents, strict=True)
+            if path in self.files and (self.without_truth or content in is_log)
+        ]
         saved = self._saved(paths, contents)
         # Verdicts may have rubrics, and results may have numbers, whose names are those of measures.
-        if not saved and not inputs.verdicts and not self.without_truth:
+        if not saved and not inputs.verdicts and not self.results:
             settings.check_measures()
         if not self.files:
             raise no_run_error(self.first.name)
@@ -90,10 +98,23 @@ class SystemFiles:
             self._reject_unused_options()
         self._check_columns(path for path in paths if path not in saved and not named_data_set(path))
 
+    def _first_is_truth(self, paths: Sequence[str], contents: Sequence[Content]) -> bool:
+        """Whether the first file is ground truth: that of `--truth`, or one that results can be joined to."""
+        inputs, (first, *others) = self.inputs, contents
+        if inputs.truth is not None:
+            file = self.opened[paths[1]]
+            is_twice = len(others) > 1 and others[0] != "scores" and is_gold(file, inputs.fields)
+            require(not is_twice, "ground truth is given twice", "Leave out this file or --truth.", place=file.name)
+            return True
+        is_joined = "results" in others and first not in ("verdicts", *_MAYBE_SCORES)
+        return first_is_truth(contents, inputs.accepts_saved) or (is_joined and is_gold(self.first, inputs.fields))
+
     def _saved(self, paths: Sequence[str], contents: Sequence[Content]) -> list[str]:
         """The files that contain saved scores; an error for files that do not fit the others."""
         saved = []
         for path, content in zip(paths, contents, strict=True):
+            if path not in self.files:
+                continue
             if content == "verdicts":
                 hint = f"Evaluate the results with them: karat evaluate results.jsonl --verdicts {path}."
                 raise KaratError("these are labels of answers", place=self.opened[path].name, hint=hint)
@@ -105,9 +126,6 @@ class SystemFiles:
             elif self.without_truth and content == "documents":
                 what = "this file contains neither results nor saved scores, and a run needs ground truth"
                 raise KaratError(what, place=self.opened[path].name, hint="Name the ground truth before the runs.")
-            elif not self.without_truth and content == "results":
-                hint = f"A results file contains its own ground truth: karat evaluate {path}."
-                raise KaratError("these are results, not a run", place=self.opened[path].name, hint=hint)
         return saved if self.inputs.accepts_saved else []
 
     def _named_systems(self, saved: Collection[str]) -> list[System]:
@@ -117,7 +135,7 @@ class SystemFiles:
         for path in self.files:
             file, chosen = split_system(path)
             label = next(labels) if chosen is None else name_of_file(file)
-            content = _read_saved(path, self.opened[path]) if path in saved else {chosen or "": None}
+            content = read_saved(path, self.opened[path]) if path in saved else {chosen or "": None}
             for name, scores in content.items():
                 systems.append((label, System(label if len(content) == 1 and chosen is None else name, path, scores)))
         times = Counter(system.name for _, system in systems)
@@ -183,7 +201,7 @@ class SystemFiles:
         for path in self.files:
             names = [system.name for system in self.systems if system.path == path]
             if len(names) > self.files.count(path):
-                raise _several_systems(names, path)
+                raise several_systems(names, path)
 
     def with_measures(self, measures: Sequence[str]) -> SystemFiles:
         """The same systems, to be loaded with other measures."""
@@ -202,36 +220,46 @@ class SystemFiles:
         lower = self.settings.lower_is_better
         hint = "Of karat's own measures, it is known which values are better."
         what = "--lower-is-better applies to saved scores and to numbers of a log"
-        require(saved or self.without_truth or not lower, what, hint)
+        require(saved or self.results or not lower, what, hint)
         names, findings = with_static_model(self.settings.names({name for each in saved.values() for name in each}))
         paths = {system.name: system.path for system in self.systems}
         new = {name: path for name, path in paths.items() if name not in saved}
         # The names of numbers in results may contain anything, so texts with names are passed on as they are.
         texts = names if findings else self.settings.measures
-        evaluated = self._evaluated_results(new, texts) if self.without_truth else {}
+        logs = {name: path for name, path in new.items() if path in self.results}
+        runs = {name: path for name, path in new.items() if name not in logs}
+        evaluated = self._evaluated_results(logs, texts)
         directed = with_lower_is_better({**saved, **evaluated}, lower) if lower else {**saved, **evaluated}
-        scores = {name: _select_measures(directed[name], names, paths[name]) for name in saved}
-        if self.without_truth:
-            scores = with_findings({**directed, **scores}, findings)
-        else:
-            require(self.inputs.order is None, *_ORDER_OF_RUNS, place=self.first.name)
-            what = f"{self.inputs.field_option} applies to results, one JSON object per line"
-            require(not self.inputs.fields, what, "Leave it out.", place=self.first.name)
-            what = "--records applies to results, which contain their ground truth"
-            require(self.inputs.records is None, what, "Leave it out.", place=self.first.name)
-            if new:
-                scores |= with_findings(self._evaluated_runs(new, names), findings)
-            else:
+        scores = {name: select_saved(directed[name], names, paths[name]) for name in saved}
+        scores = with_findings({**directed, **scores}, findings if self.without_truth or logs else ())
+        if not self.without_truth:
+            self._check_options_of_results()
+            if runs:
+                scores |= with_findings(self._evaluated_runs(runs, names), findings)
+            if not new:
                 scores = self._checked_by_truth(scores)
         return {system.name: scores[system.name] for system in self.systems}
+
+    def _check_options_of_results(self) -> None:
+        """Reject options that are about results if there are none."""
+        inputs, place = self.inputs, self.first.name
+        options = {
+            "--order is about the lists of results, and runs are ranked by score": inputs.order,
+            f"{inputs.field_option} applies to results, one JSON object per line": inputs.fields,
+            "--records applies to results, which are records": inputs.records,
+            "--answers are joined to results, and these are ground truth and runs": inputs.answers,
+        }
+        for what, value in options.items():
+            require(self.results or not value, what, "Leave it out.", place=place)
 
     def _evaluated_results(self, paths: Mapping[str, str], measures: Sequence[str]) -> dict[str, Scores]:
         """The scores of results, by the name of the system."""
         inputs = self.inputs
         what = "--corpus is for ground truth and runs of ids; results contain their texts"
         corpus = inputs.corpus_to_match(self.settings.options["match"])
-        require(not corpus, what, "Leave it out.", place=self.first.name)
-        labels = {**inputs.labels, "unknown": inputs.unknown} if inputs.verdicts else {}
+        require(not corpus or not paths or not self.without_truth, what, "Leave it out.", place=self.first.name)
+        others: dict[str, Any] = inputs.joined(None if self.without_truth else self.first) if paths else {}
+        others |= {**inputs.labels, "unknown": inputs.unknown} if inputs.verdicts else {}
         evaluated = {}
         for name, path in paths.items():
             fields, notes = self._fields_of(path)
@@ -239,11 +267,12 @@ class SystemFiles:
                 self.opened[path],
                 measures or None,
                 fields=fields,
-                input_format=inputs.formats.get("truth"),
+                input_format=inputs.formats.get("truth" if self.without_truth else "run"),
                 order=inputs.order,
                 records=inputs.records,
                 name=name,
-                **labels,
+                corpus=corpus or None,
+                **others,
                 **self.options,
             )
             evaluated[name] = replace(scores, findings=(*notes, *scores.findings))
@@ -282,43 +311,9 @@ class SystemFiles:
             inputs.field_option: inputs.fields, "--records": inputs.records is not None,
             "--input-format": inputs.formats, "--column": inputs.columns,
             "--split": inputs.split is not None, "--corpus": inputs.corpus_to_match(options["match"]),
-            "--verdicts": inputs.verdicts, "--order": inputs.order,
+            "--verdicts": inputs.verdicts, "--order": inputs.order, "--answers": inputs.answers,
         }  # fmt: skip
         unused = [option for option, is_changed in changed.items() if is_changed]
         if unused and self.settings.rejects_unused_options:
             hint = f"Leave {unused[0]} out, or evaluate the run again. {self.hint_about_documents}".strip()
             raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
-
-
-def saved_system(path: str, file: InputFile) -> Scores:
-    """The only system in a file of saved scores, or one of them if the path is `FILE:NAME`."""
-    systems = _read_saved(path, file)
-    if len(systems) > 1:
-        raise _several_systems(list(systems), path)
-    return next(iter(systems.values()))
-
-
-def _several_systems(names: Sequence[str], path: str) -> KaratError:
-    what = f"one system is needed, and this file contains {enumeration(names, 'and')}"
-    file = "Save it as a file, and write FILE" if path == "-" else f"Write {path}"
-    return KaratError(what, place=InputFile(path).name, hint=f"{file}:{names[0]} for one of them.")
-
-
-def _read_saved(path: str, file: InputFile) -> Mapping[str, Scores]:
-    """The saved scores of each system in a file, or of one of them if the path is `FILE:NAME`."""
-    name = split_system(path)[1]
-    systems = read_scores(file)
-    if name is None:
-        return systems
-    near = did_you_mean(name, systems)
-    hint = f"{near} The systems are {enumeration(list(systems), 'and')}.".strip()
-    require(name in systems, f"no system is called {shown(name)}", hint, place=file.name)
-    return {name: systems[name]}
-
-
-def _select_measures(scores: Scores, names: Sequence[str], path: str) -> Scores:
-    """Saved scores, reduced to these measures if any are named."""
-    try:
-        return scores.only(names) if names else scores
-    except KaratError as error:
-        raise error.but(place=path) from None

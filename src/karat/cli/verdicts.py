@@ -11,6 +11,7 @@ import click
 from karat.cli import options as opt
 from karat.cli.completion import complete_values
 from karat.cli.files import FileToRead, FileToWrite
+from karat.cli.joined_options import joined_options
 from karat.cli.parser import EVALUATED, OUTPUT, Command, Group
 from karat.cli.terminal import print_error, print_text
 from karat.errors import KaratError, did_you_mean, plural, printable
@@ -87,7 +88,7 @@ def summary(files: tuple[str, ...], n: int | None, export: str | None, **values:
     "template",
     cls=Command,
     example="karat verdicts template generated.jsonl --task citations -o sheet.csv",
-    groups={_LABELLED: ("queries", "corpus")},
+    groups={_LABELLED: ("gold", "answers", "queries", "corpus")},
 )
 @opt.file_argument(
     "results",
@@ -114,6 +115,7 @@ def summary(files: tuple[str, ...], n: int | None, export: str | None, **values:
 @opt.option(
     "--system", group=_LABELLED, metavar="NAME", help="The name of the system. By default, the name of the file."
 )
+@joined_options
 @opt.queries
 @opt.corpus
 @opt.file_option(
@@ -132,6 +134,8 @@ def template(
     file: str,
     items: tuple[str, ...],
     system: str | None,
+    gold: str | None,
+    answers: str | None,
     queries: tuple[str, ...],
     corpus: tuple[str, ...],
     fields: tuple[str, ...],
@@ -144,6 +148,7 @@ def template(
     from karat.grounding.sheets.sheets import sheet_of, write_sheet
     from karat.grounding.verdict_file.reading import read_verdict_records
     from karat.reading.pairs.paths import run_names
+    from karat.reading.records.joining import JoinedSources
 
     if os.path.exists(file) and os.path.getsize(file):
         hint = "Write to another file, or remove this one first."
@@ -157,6 +162,7 @@ def template(
         fields=parse_fields(fields),
         needed=needed_fields(task),
         records=records,
+        joins=JoinedSources.of(gold, answers, parse_fields(fields)),
     )
     known = [*labels.items.values()] if labels else []
     sheet = sheet_of(task, read.responses, known, labels.tasks if labels else None)

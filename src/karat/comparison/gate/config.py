@@ -44,7 +44,7 @@ _SWITCHES = (
     *(name for name, option in _EVALUATION.items() if option.default is False),
 )
 _NUMBERS = ("level", "rel")
-_TEXTS = ("match", "baseline", "split", "report", "author", "records")
+_TEXTS = ("match", "baseline", "split", "report", "author", "records", "truth", "answers")
 _FILES = ("queries", "corpus", "verdicts")
 _INPUT_VALUES = {"input-format": "a format", "column": "a table of column names"}
 _KEYS = (
@@ -79,6 +79,8 @@ class Options(RankingOptions, GateOptions, total=False):
     verdicts: list[str]
     author: str
     order: Order
+    truth: str
+    answers: str
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ def _config(path: str, head: tuple[str, ...], data: object) -> Config:
         choose_method(**{name: value for name, value in options.items() if name in ("test", "correction")})
     rules = [rule for kind in KINDS if kind in data for rule in _rules(path, (*head, kind), kind, data[kind])]
     check_unique(rules)
-    for name in ("baseline", "report"):
+    for name in ("baseline", "report", "truth", "answers"):
         if name in options:
             options[name] = _relative_to(path, str(options[name]))
     _check_report(path, options.get("report"), _where(path, (*head, "report")))

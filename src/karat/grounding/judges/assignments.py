@@ -24,6 +24,7 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.json_decoding import decode_json
 from karat.reading.contents.contents import content_of
 from karat.reading.pairs.paths import run_names
+from karat.reading.records.joining import JoinedSources
 from karat.reading.records.result_fields import names_by_field
 from karat.reading.texts.texts import read_texts
 
@@ -102,6 +103,9 @@ def make_assignment(
     if not options.is_about_documents:
         return _answers_to_judge(sources, options)
     _reject_results(sources if evaluate else sources[:1], options)  # in Python, results can be read as a run
+    for name in ("truth", "answers"):
+        what: Message = [Parameter(name), " is about answers, and documents are judged"]
+        require(getattr(options, name) is None, what, "Leave it out.")
     for name in ("queries", "corpus"):
         hint: Message = ["Pass ", Parameter(name), ": a file with ids and texts."]
         require(getattr(options, name) is not None, f"a judge reads the texts of the {name}", hint)
@@ -161,6 +165,7 @@ def _answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignme
     hint: Message = ["Judge them one after the other, or leave out ", Parameter("system"), "."]
     require(is_one, "one name is given for several systems", hint)
     names = [system] if system is not None else _names(sources)
+    joins = JoinedSources.of(options.truth, options.answers, options.fields)
     read = [
         read_responses(
             source,
@@ -172,6 +177,7 @@ def _answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignme
             format=options.input_format,
             records=options.records,
             order=options.order,
+            joins=joins,
         )
         for name, source in zip(names, sources, strict=True)
     ]

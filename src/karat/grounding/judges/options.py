@@ -65,6 +65,8 @@ class JudgeArguments(TypedDict, total=False):
     system: str | None
     queries: Any
     corpus: Any
+    truth: Any
+    answers: Any
     fields: Mapping[str, str] | None
     records: str | None
     input_format: str | None
@@ -119,6 +121,8 @@ class JudgeOptions:
     system: Annotated[str | None, _Help("NAME", "The name of the system. By default, the name of the file.")] = None
     queries: Annotated[Any, _Help("FILE", "The texts of queries that are known by id only.")] = None
     corpus: Annotated[Any, _Help("FILE", "The texts of documents that are known by id only.")] = None
+    truth: Annotated[Any, _Help("FILE", "Gold answers, if they are not in the results.")] = None
+    answers: Annotated[Any, _Help("FILE", "Answers, if they are not in the results.")] = None
     fields: Annotated[Mapping[str, str] | None, _Help("FIELD=NAME", "What fields of results are called.")] = None
     records: Annotated[str | None, _Help("PATH", "Where the records are inside an object, such as run.items.")] = None
     input_format: Annotated[str | None, _Help("FORMAT", "The format of the files, if their names do not say it.")] = (

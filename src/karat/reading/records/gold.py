@@ -20,7 +20,8 @@ from karat.reading.bytes.json_decoding import decode_json
 from karat.reading.bytes.names import FORMATS
 from karat.reading.columns import GivenNames, listed, missing_columns
 from karat.reading.columns.spellings import find_column
-from karat.reading.contents.contents import kind_of_columns
+from karat.reading.contents.contents import kind_of_columns, kind_of_file
+from karat.reading.contents.formats import detect
 from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.any_source import truth_by_query
 from karat.reading.pairs.columns import lists_to_read
@@ -97,7 +98,9 @@ class OtherSource:
             return sample(self.source, form)
         if isinstance(self.source, Mapping):
             return Sample("json", value=self.source)
-        listed = None if isinstance(self.source, str) else records_of(self.source, self.name)
+        if isinstance(self.source, str):
+            return Sample("trec")  # the ground truth of a data set
+        listed = records_of(self.source, self.name)
         first = [*islice(listed or (), _FIRST)]
         records = tuple(each for each in first if isinstance(each, Mapping))
         return Sample("json", tuple(dict.fromkeys(name for each in records for name in each)), records, first)
@@ -121,6 +124,18 @@ class OtherSource:
         return self._read[key]
 
 
+def is_gold(file: InputFile, fields: Mapping[str, str]) -> bool:
+    """Whether a file has gold documents or gold answers, and nothing that a system has written."""
+    source = OtherSource.of(file, "truth", fields)
+    by_field = names_by_field([name for name in source.names if isinstance(name, str)], fields)
+    if by_field["retrieved"] or by_field["answer"]:
+        return False
+    kind = _GoldReader(source, fields, (), None).kind()
+    if kind == "documents":
+        return kind_of_file(file, detect(file)) == "truth"
+    return kind != "records" or bool(by_field["truth"] or by_field["gold_answers"])
+
+
 @dataclass(frozen=True, eq=False)
 class _GoldReader:
     """How a source is read for a log with these outputs; `queries` are given if its entries are by position."""
@@ -131,7 +146,7 @@ class _GoldReader:
     queries: Sequence[str] | None
 
     def read(self) -> KeyedEntries:
-        kind = self._kind()
+        kind = self.kind()
         if kind == "lists":
             is_answers = "answer" in self.outputs and "retrieved" not in self.outputs
             read = self._answers() if is_answers else self._documents()
@@ -141,14 +156,14 @@ class _GoldReader:
             return _with_questions(self._answers(), self.of.source)
         return {"documents": self._documents, "answers": self._answers, "records": self._records}[kind]()
 
-    def _kind(self) -> Kind:
+    def kind(self) -> Kind:
         """What the source contains, by how it begins."""
         source, start = self.of.source, self.of.start
         if self.of.content == "answers":
             return "records" if start.names or self.of.format in tools() else "answers"
         if self.of.format in tools():
             return "records"
-        is_folder = isinstance(source, str) or (isinstance(source, InputFile) and is_data_set(source.path))
+        is_folder = isinstance(source, InputFile) and is_data_set(source.path)
         if is_folder or self.of.columns or start.format == "trec":
             return "documents"
         if isinstance(start.value, Mapping):
