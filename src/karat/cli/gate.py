@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,19 +19,13 @@ from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, READING, STATISTICS, C
 from karat.options import EVALUATION_OPTIONS, GATE_UNKNOWN_LABELS, GateOptions
 
 if TYPE_CHECKING:
-    from karat.cli.inputs import Inputs
     from karat.cli.output import Output
     from karat.cli.settings import Settings
-    from karat.cli.systems import SystemFiles
-    from karat.comparison import Method
     from karat.comparison.gate.config import Config, Options
     from karat.comparison.gate.outcomes import Gate
     from karat.comparison.gate.rules import Rule
-    from karat.scores import Finding, Scores
 
 _FORMATS = ("table", "json", "markdown")
-_NOT_OF_TESTS = ("significant", "lower_is_better", "unknown")
-"""options of a gate that are not those of a comparison"""
 
 
 def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]:  # noqa: A002
@@ -107,6 +101,7 @@ def command(
     **values: Any,
 ) -> int:
     """Check a system against rules. The exit status is 0 if it passes, 1 if it fails, and 2 after an error."""
+    from karat.cli.gated_systems import load_systems
     from karat.cli.inputs import Inputs
     from karat.cli.settings import Settings
     from karat.comparison.gate.config import find_config, read_config
@@ -136,7 +131,7 @@ def command(
         baseline = _baseline(baseline, config_file, all_rules)
         _check_options(all_rules, baseline, settings, test_options)
         lower = () if run is not None else test_options["lower_is_better"]
-        systems = _load(paths, baseline, all_rules, inputs, settings, lower)
+        systems = load_systems(paths, baseline, all_rules, inputs, settings, lower)
         gate = systems.check(test_options)
         if output.report is not None:
             systems.save_report(output, test_options)
@@ -235,106 +230,14 @@ def _check_options(
     rules: Sequence[Rule], baseline: str | None, settings: Settings, test_options: Mapping[str, Any]
 ) -> None:
     """Reject rules and options that do not fit together, before anything is evaluated."""
+    from karat.cli.gated_systems import method_of_drops
     from karat.comparison.gate.rules import check_drop_options, check_rules
     from karat.matching.matchers import matcher_of
 
     check_rules(rules, baseline is not None)
-    _method(test_options)
+    method_of_drops(test_options)
     check_drop_options(rules, test_options)
     matcher_of(settings.options["match"])
-
-
-def _method(test_options: Mapping[str, Any]) -> Method:
-    from karat.comparison import choose_method
-
-    return choose_method(**{name: value for name, value in test_options.items() if name not in _NOT_OF_TESTS})
-
-
-@dataclass(frozen=True)
-class _Systems:
-    """The system that is checked, and its baseline, if a rule needs one."""
-
-    files: SystemFiles
-    rules: tuple[Rule, ...]
-    """by the names of the measures that are computed"""
-    scores: dict[str, Scores]
-    """of the system, and of a baseline that is evaluated with it, by name"""
-    saved: Mapping[str, Scores]
-    """of a baseline that is saved, by its file"""
-
-    def check(self, test_options: Mapping[str, Any]) -> Gate:
-        """The outcome of each rule."""
-        from karat.comparison.gate.gate import gate
-
-        run, *others = (scores.without_evidence() for scores in self.scores.values())
-        return gate(run, self.rules, next(iter([*self.saved.values(), *others]), None), **test_options)
-
-    def save_report(self, output: Output, test_options: Mapping[str, Any]) -> None:
-        """Write the report, in which the baseline comes first."""
-        from karat.comparison.gate.gate import for_drops
-        from karat.report import subject_of_systems
-        from karat.scores.columns import with_lower_is_better
-
-        baseline_first = {**self.saved, **dict(reversed(self.scores.items()))}
-        systems = with_lower_is_better(baseline_first, test_options["lower_is_better"])
-        baseline = next(iter(systems)) if len(systems) > 1 else None
-        subject = subject_of_systems(systems, baseline, for_drops(_method(test_options)))
-        output.save_report(subject, self.files, also_read=list(self.saved))
-
-
-def _load(
-    paths: Sequence[str],
-    baseline: str | None,
-    rules: tuple[Rule, ...],
-    inputs: Inputs,
-    settings: Settings,
-    numbers: Sequence[str],
-) -> _Systems:
-    """The scores that the rules are about: those of runs are computed; `numbers` of a log are read, too."""
-    from karat.cli.saved_systems import saved_system
-    from karat.cli.settings import with_findings, with_static_model
-    from karat.cli.systems import SystemFiles
-    from karat.comparison.gate.rules import check_measures
-    from karat.errors.credentials import without_credentials
-    from karat.reading.bytes.input_file import InputFile
-    from karat.reading.contents.contents import is_saved_scores
-
-    # Each file is opened once: one of them may be standard input.
-    opened = {path: InputFile(split_system(path)[0]) for path in (*paths, *([] if baseline is None else [baseline]))}
-    names: list[str] = []
-    findings: list[Finding] = []
-    if not is_saved_scores(opened[paths[0]], inputs.formats.get("truth")):
-        # Verdicts may have rubrics, and results numbers, whose names are those of measures.
-        is_run = len(paths) > 1 and not is_saved_scores(opened[paths[-1]], inputs.formats.get("run"))
-        if is_run and not inputs.verdicts:
-            check_measures(rules)
-        names, findings = with_static_model([rule.measure for rule in rules])
-        rules = tuple(replace(rule, measure=name) for rule, name in zip(rules, names, strict=True))
-        names = list(dict.fromkeys([*names, *numbers]))
-    # A saved baseline needs to have only the measures that are compared with it, so it is not loaded with the others.
-    saved: dict[str, Scores] = {}
-    if baseline is not None and is_saved_scores(opened[baseline], inputs.formats.get("run")):
-        saved[without_credentials(baseline)] = saved_system(baseline, opened[baseline])
-    evaluated = [baseline] if baseline is not None and not saved else []
-    # The names of the measures already contain the threshold.
-    settings = replace(settings, measures=names, options={**settings.options, "rel": None})
-    files = SystemFiles([*paths, *evaluated], inputs, settings, opened)
-    files.require_one_per_file()
-    scores = with_findings(files.load(), findings)
-    _check_number(paths, len(scores) - 1, len(evaluated), files.hint_about_documents)
-    return _Systems(files, rules, scores, saved)
-
-
-def _check_number(paths: Sequence[str], others: int, expected: int, more: str) -> None:
-    """Check that ground truth comes with a run, and that results and saved scores do not."""
-    from karat.errors import KaratError
-
-    if others < expected:
-        hint = "Add a run after it, or name a results file or saved scores."
-        raise KaratError("this file is read as ground truth, but no run was given", place=paths[0], hint=hint)
-    if others > expected:
-        hint = f"To compare with this file, use --baseline. {more}".strip()
-        raise KaratError("results and saved scores take no RUN: a gate checks one system", place=paths[1], hint=hint)
 
 
 def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
