@@ -22,7 +22,7 @@ from karat.options import EVALUATION_OPTIONS, UNKNOWN_LABELS
 from karat.output.progress import progress_bar
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.columns import absence, plain_names
-from karat.reading.contents.contents import Content, content_of, first_is_truth
+from karat.reading.contents.contents import Content, content_of, first_is_truth, is_log_without_gold
 from karat.reading.contents.samples import sample
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.data_sets import is_data_set, named_data_set, qrels_of_split
@@ -76,6 +76,8 @@ class SystemFiles:
             )
             for path, side in zip(paths, sides, strict=True)
         ]
+        if contents == ["documents"] and is_log_without_gold(self.first, inputs.formats.get("truth")):
+            contents = ["results"]  # without gold, which the error is then about
         self.without_truth = not self._first_is_truth(paths, contents)
         if (named := named_with_others(paths[0])) and not self.without_truth:
             what = "ground truth comes first, and it is one file, but this stands for several files"

@@ -25,7 +25,8 @@ from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.data_sets import is_data_set, named_data_set
 from karat.reading.pairs.elasticsearch import elasticsearch_content, reject_elasticsearch
 from karat.reading.records.answer_rows import is_squad
-from karat.reading.records.result_fields import are_results, names_by_field, path_of_records
+from karat.reading.records.likely_fields import has_outputs, may_be_results, paths_of_records
+from karat.reading.records.result_fields import are_results, names_by_field
 from karat.reading.shapes import recognize_records, tools
 from karat.reading.texts.text_files import Content as TextContent
 from karat.reading.texts.text_files import TextFile
@@ -37,7 +38,8 @@ Content = Literal["documents", "results", "scores", "documents or scores", "verd
 """what a command is given; `records` have fields of unknown names"""
 
 _INCOMPLETE = "incomplete results"  # only one field of two
-_EVALUATED = ("scores", "verdicts", "results", _INCOMPLETE, "documents")
+_LIKELY = "likely results"  # by what fields with other names contain
+_EVALUATED = ("scores", "verdicts", "results", _LIKELY, _INCOMPLETE, "documents")
 _PART = "part of results"
 _CONVERTED = ("run", "truth", "answers", "results", _PART, "texts")
 _NOT_TEXTS = ("run", "truth", "results", _PART)
@@ -141,6 +143,8 @@ _RULES: tuple[tuple[str, Callable[[_Facts], object]], ...] = (
     ("verdicts", lambda facts: facts.has_verdicts),
     ("results", lambda facts: are_results(facts.by_field)),
     ("results", lambda facts: not facts.has_pairs and recognize_records(facts.sample.records)),
+    ("results", lambda facts: _has_given({*facts.sample.names}, facts.fields)),
+    (_LIKELY, lambda facts: not facts.has_pairs and may_be_results(facts.sample.records)),
     (_PART, lambda facts: facts.names & {"truth", "retrieved"} and not facts.has_pairs),
     ("truth", lambda facts: facts.has_pairs and facts.has_grades and not facts.has_scores),
     ("run", lambda facts: facts.has_pairs and facts.has_scores and not (facts.has_grades or facts.is_beir)),
@@ -187,6 +191,12 @@ def content_of(
     if not start.names:
         return "nothing"
     return "documents" if doc in start.names else _guess(start, _EVALUATED, fields) or "records"
+
+
+def is_log_without_gold(file: InputFile, form: str | None = None) -> bool:
+    """Whether a file that may be ground truth or a run has records with outputs, and is no table of pairs."""
+    start = sample(file, form)
+    return not _Facts(start, {}).has_pairs and has_outputs(start.records)
 
 
 def is_saved_scores(file: InputFile, form: str | None = None) -> bool:
@@ -289,13 +299,18 @@ def _guess(start: Sample, among: Collection[str], fields: Mapping[str, str] | No
     """The first of the rules that holds, of those about what comes into question; None if none holds."""
     facts = _Facts(start, fields or {})
     kind = next((kind for kind, holds in _RULES if kind in among and holds(facts)), None)
-    return "results" if kind in (_INCOMPLETE, _PART) else kind
+    return "results" if kind in (_INCOMPLETE, _LIKELY, _PART) else kind
+
+
+def _has_given(names: Collection[str], fields: Mapping[str, str]) -> bool:
+    """Whether there is a field of results that has a name that was given."""
+    return any(path.partition(".")[0].partition("[")[0] in names for path in fields.values())
 
 
 def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:
     if any(keys <= value.keys() and isinstance(value.get("means", value.get("runs")), dict) for keys in _SAVED):
         return "scores"
-    if recognize_records([value]) or path_of_records(value):
+    if recognize_records([value]) or paths_of_records(value) or _has_given({*value}, fields):
         return "results"
     if elasticsearch_content(value):
         return "documents"

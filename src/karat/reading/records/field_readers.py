@@ -11,10 +11,12 @@ from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.errors import KaratError, Place, shown
 from karat.errors.suggestions import SuggestedCall
 from karat.reading.columns.spellings import is_spelling
+from karat.reading.records.document_parts import unknown_documents, unknown_parts_error
 from karat.reading.records.list_texts import is_list_as_text, list_as_text_error
 from karat.reading.records.paths import Record
 from karat.reading.records.result_fields import PARTS
 
+_CHECKED = 100  # lists of documents
 _DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
 
 
@@ -31,6 +33,9 @@ class FieldReader:
         self._has_others = field == "answer"
         """whether a value is not a list that was written as text"""
         self._example: Any = None
+        self._unchecked = _CHECKED if field in PARTS["documents"] else 0
+        """the number of lists whose documents are still to be looked at"""
+        self._unknown: KaratError | None = None
 
     def read(self, value: Any, place: Place) -> Any:
         """The value of a record, which is not None."""
@@ -41,6 +46,10 @@ class FieldReader:
                 self._list_as_text = list_as_text_error(value, place.inside(self._name))
         if self._example is None and (isinstance(value, Mapping) or _is_list_of_objects(value)):
             self._example = value
+        if self._unchecked and not self._unknown:
+            self._unchecked -= 1
+            if unknown := unknown_documents(value):
+                self._unknown = unknown_parts_error(self._field, unknown, self._given, place.inside(self._name))
         if self._fault is None:
             try:
                 return READERS[self._field](value, place)
@@ -61,6 +70,8 @@ class FieldReader:
         if self._list_as_text is not None and not self._has_others:
             raise self._list_as_text
         if self._fault is None:
+            if self._unknown is not None:
+                raise self._unknown
             return
         inner = _path_of_text(self._example)
         if self._field in PARTS["documents"] or inner is None:

@@ -5,7 +5,7 @@ Errors about missing fields suggest them, and a note names those that are not us
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from numbers import Real
@@ -18,12 +18,15 @@ from karat.errors import KaratError, Place, nearest, shown
 from karat.reading.columns import first_value
 from karat.reading.columns.spellings import is_spelling, plain_name
 from karat.reading.records.field_readers import documents_of_record
+from karat.reading.records.list_texts import is_list_as_text, parsed_list
 from karat.reading.records.paths import Record, field_value, inner_paths, is_missing
 from karat.reading.records.records import rename_options
-from karat.reading.records.result_fields import ROLES
+from karat.reading.records.result_fields import PARTS, ROLES, names_by_field
 
 _EXAMPLES = 100  # records that show what a field contains
 _MOST = 500  # paths that are looked at
+_FIRST = 20  # records that show whether they may be results
+_DEEPEST_RECORDS = 2  # objects around a list of records
 _GOLD = ("gold", "truth", "relevant", "reference", "expected", "ideal", "target", "qrel", "correct", "positive", "judg")
 _WORDS = {
     "query": ("query", "question", "prompt", "input", "topic", "user"),
@@ -146,6 +149,45 @@ def likely_fields(
     return likely
 
 
+def paths_of_records(value: Record) -> list[str]:
+    """Where an object has lists of records that may be results, unless it is a record itself.
+
+    Those whose fields have usual names count before others.
+
+    >>> paths_of_records({"run": {"id": 3, "items": [{"question": "How soft?", "answer": "Soft"}]}})
+    ['run.items']
+    """
+    if _has_output(names_by_field(value)):
+        return []
+    lists = [*_lists_of_objects(value, _DEEPEST_RECORDS)]
+    usual = [path for path, records in lists if (names := names_by_field(records[0]))["query"] and _has_output(names)]
+    return usual or [path for path, records in lists if may_be_results(records)]
+
+
+def may_be_results(records: Iterable[Record]) -> bool:
+    """Whether both fields of a part are likely to be in records: gold and retrieved documents, or two answers."""
+    examples = list(islice(records, _FIRST))
+    return any(len(likely_fields(examples, of_part, ())) == len(of_part) for of_part in PARTS.values())
+
+
+def has_outputs(records: Iterable[Record]) -> bool:
+    """Whether records are likely to have retrieved documents or answers."""
+    return bool(likely_fields(islice(records, _FIRST), ("retrieved", "answer"), ()))
+
+
+def _has_output(names: Mapping[str, set[str]]) -> bool:
+    return bool(names["retrieved"] or names["answer"])
+
+
+def _lists_of_objects(value: Record, depth: int) -> Iterator[tuple[str, list[Record]]]:
+    """The lists of objects inside an object, by their paths."""
+    for name, inner in islice(value.items(), _MOST):
+        if isinstance(inner, list) and inner and all(isinstance(entry, Mapping) for entry in inner[:_FIRST]):
+            yield name, inner
+        elif isinstance(inner, Mapping) and depth:
+            yield from ((f"{name}.{path}", records) for path, records in _lists_of_objects(inner, depth - 1))
+
+
 def _paths(examples: Sequence[Record]) -> list[str]:
     return list(islice(dict.fromkeys(path for example in examples for path in inner_paths(example)), _MOST))
 
@@ -165,7 +207,9 @@ def _values(examples: Iterable[Record], path: str) -> list[Any]:
 def _is_likely(field: str, path: str, values: Sequence[Any]) -> bool:
     if not _fits(field, path, values):
         return False
-    return bool(_affinity(field, path)) or (field == "retrieved" and any(values) and all(map(_are_objects, values)))
+    return bool(_affinity(field, path)) or (
+        field == "retrieved" and not _has_word(path, "truth") and any(values) and all(map(_are_objects, values))
+    )
 
 
 def _affinity(field: str, path: str) -> int:
@@ -193,6 +237,7 @@ def _fits(field: str, path: str, values: Sequence[Any]) -> bool:
         return are_ids and len({*map(str, values)}) == len(values)
     if field == "answer":
         return all_text(values)
+    values = [_as_list(field, value) for value in values]
     is_usual = is_spelling(_last(path), "retrieved")
     if field == "retrieved" and not is_usual and any(isinstance(value, str) for value in values):
         return False
@@ -205,6 +250,13 @@ def _fits(field: str, path: str, values: Sequence[Any]) -> bool:
     except KaratError:
         return False
     return True
+
+
+def _as_list(field: str, value: Any) -> Any:
+    """A list that was written as text; any other value as it is."""
+    with suppress(KaratError):
+        return parsed_list(value, "") if is_list_as_text(field, value) else value
+    return value
 
 
 def _are_numbers(value: Mapping[Any, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -32,8 +32,6 @@ _ROLES = [ColumnRole(field, spelling, required=False) for field, spelling in ROL
 AMBIGUOUS = {*SPELLINGS["truth"][0]} & {*SPELLINGS["gold_answers"][0]}
 """names of gold documents, and of gold answers"""
 _CHECKED = 1000  # values of a field that show what it contains
-_DEEPEST_RECORDS = 2  # objects around the list of records
-_MAX_COMPARED = 1000  # keys of an object: one keyed by document may have any number of them
 
 
 @dataclass(frozen=True)
@@ -73,30 +71,6 @@ def list_names(names: Iterable[Any], fields: Mapping[str, str | Sequence[str]]) 
         if field in lists:
             lists[field] |= {of_field} if isinstance(of_field, str) else {*of_field}
     return lists  # where a name is usual for both, the last one counts: only texts in quotation marks are lists
-
-
-def path_of_records(value: Record) -> str | None:
-    """Where an object has the records, if it has one list of objects that may be results, and is none itself.
-
-    >>> path_of_records({"run": {"id": 3, "items": [{"question": "How soft?", "answer": "Soft"}]}})
-    'run.items'
-    """
-    lists = [*_lists_of_objects(value, _DEEPEST_RECORDS)]
-    paths = [path for path, records in lists if (names := names_by_field(records[0]))["query"] and _has_output(names)]
-    return paths[0] if len(paths) == 1 and not _has_output(names_by_field(value)) else None
-
-
-def _has_output(names: Mapping[str, set[str]]) -> bool:
-    return bool(names["retrieved"] or names["answer"])
-
-
-def _lists_of_objects(value: Record, depth: int) -> Iterator[tuple[str, list[Record]]]:
-    """The lists of objects inside an object, by their paths."""
-    for name, inner in islice(value.items(), _MAX_COMPARED):
-        if isinstance(inner, list) and inner and isinstance(inner[0], Mapping):
-            yield name, inner
-        elif isinstance(inner, Mapping) and depth:
-            yield from ((f"{name}.{path}", records) for path, records in _lists_of_objects(inner, depth - 1))
 
 
 def are_results(by_field: Mapping[str, set[str]]) -> bool:

@@ -8,24 +8,31 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from karat.errors import KaratError, Place, require, shown
+from karat.errors import KaratError, Message, Place, enumeration, require, shown
 from karat.errors.arguments import check_text
+from karat.errors.suggestions import SuggestedCall
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.names import FORMATS
 from karat.reading.bytes.part_files import check_files
 from karat.reading.pairs.objects import records_of
-from karat.reading.records.likely_fields import unused_fields
+from karat.reading.records.document_parts import wrong_part_error
+from karat.reading.records.likely_fields import paths_of_records, unused_fields
 from karat.reading.records.list_texts import list_fields, lists_note, with_lists
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.record_files import records_reader
 from karat.reading.records.records import INNER_FIELDS, Rereadable, field_names, records_from_list
-from karat.reading.records.result_fields import ResultFields, list_names, names_by_field, path_of_records
+from karat.reading.records.result_fields import ResultFields, list_names, names_by_field
 from karat.reading.shapes import Shape, check_tool_or_format, inner_records, recognize, with_parts
 
 Read = TypeVar("Read")
 
+_FIRST = 100  # records
 HINT = 'Each line is one object: {"query": "...", "truth": [...], "retrieved": [...]}.'
 """what results look like, for errors"""
+
+
+class SeveralListsError(KaratError):
+    """An object has several lists of records."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,7 @@ def _record_source(
     source = RecordSource(name, records)
     try:
         shape = None if given_path else recognize(records, tool)
-        path = given_path or (None if shape else _path_of_records(records))
+        path = given_path or (None if shape else _path_of_records(records, name))
         if path:
             outer, records = records, Rereadable(lambda: inner_records(outer, path))
             require(next(iter(records), None), f"there are no records in {path}", place=name)
@@ -126,8 +133,8 @@ def _record_source(
             raise KaratError(f"this is not a log of {tool}", place=name, hint=hint)
         present = {name for _, record in islice(records, 1) for name in record}
         names = list_fields(records, list_names(present, {**(shape.fields if shape else {}), **fields}))
-    except KaratError:  # whoever reads them finds it again, and what is wrong before it
-        if given_path or tool is not None:
+    except KaratError as error:  # whoever reads them finds it again, and what is wrong before it
+        if given_path or tool is not None or isinstance(error, SeveralListsError):
             raise
         return source
     if names:
@@ -138,10 +145,14 @@ def _record_source(
     return _with_documents(source, fields, inner) if inner else source
 
 
-def _path_of_records(records: Iterable[tuple[Place, Record]]) -> str | None:
-    """Where the only object of a source has its records."""
+def _path_of_records(records: Iterable[tuple[Place, Record]], name: str) -> str | None:
+    """Where the only object of a source has its records; it is an error if it has several lists of them."""
     first = [record for _, record in islice(records, 2)]
-    return path_of_records(first[0]) if len(first) == 1 else None
+    paths = paths_of_records(first[0]) if len(first) == 1 else []
+    if len(paths) > 1:
+        hint: Message = ["Name one of them: ", SuggestedCall.again(records=paths[0]), ".", *SuggestedCall.look(name)]
+        raise SeveralListsError(f"there are records in {enumeration(paths, 'and')}", place=name, hint=hint)
+    return next(iter(paths), None)
 
 
 def _with_documents(source: RecordSource, fields: Mapping[str, str], inner: Mapping[str, str]) -> RecordSource:
@@ -156,10 +167,31 @@ def _with_documents(source: RecordSource, fields: Mapping[str, str], inner: Mapp
 
     def renamed() -> Iterator[tuple[Place, Record]]:
         for place, record in source.records:
-            lists = {name: (field_value(record, name, place), paths) for name, paths in parts.items()}
-            yield place, {**record, **{name: with_parts(*value, place) for name, value in lists.items()}}
+            values = {name: field_value(record, name, place) for name in parts}
+            lists = {name: with_parts(value, parts[name], place) for name, value in values.items() if value is not None}
+            yield place, {**record, **lists}
 
+    _check_parts(source, parts, fields)
     return replace(source, records=Rereadable(renamed))
+
+
+def _check_parts(source: RecordSource, parts: Mapping[str, Mapping[str, str]], fields: Mapping[str, str]) -> None:
+    """Reject the name of a part that no document of the first records has."""
+    examples: list[Record] = []
+    with suppress(KaratError):  # whoever reads them finds it again
+        examples.extend(record for _, record in islice(source.records, _FIRST))
+    for name, paths in parts.items():
+        lists = [value for record in examples if isinstance(value := field_value(record, name), list)]
+        documents = [entry for entries in lists for entry in entries if isinstance(entry, Mapping)]
+        wrong = {
+            field: path
+            for field, path in fields.items()
+            if paths.get(field.rpartition(".")[2]) == path
+            and documents
+            and all(field_value(document, path) is None for document in documents)
+        }
+        if wrong:
+            raise wrong_part_error(wrong, documents, fields, source.name)
 
 
 def _shaped(source: RecordSource, shape: Shape) -> RecordSource:
