@@ -14,19 +14,18 @@ from itertools import islice
 from numbers import Real
 from typing import Any, Literal
 
-from karat.caching import cached_property
 from karat.errors import KaratError, Place
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import Format, is_arrow
 from karat.reading.bytes.part_files import DESCRIPTION, METADATA
-from karat.reading.columns.numbers import number_of
 from karat.reading.columns.spellings import SPELLINGS, find_column, is_spelling
+from karat.reading.contents.facts import SampleFacts
 from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.data_sets import is_data_set, named_data_set
 from karat.reading.pairs.elasticsearch import elasticsearch_content, reject_elasticsearch
 from karat.reading.records.answer_rows import is_squad
 from karat.reading.records.likely_fields import has_outputs, may_be_results, paths_of_records
-from karat.reading.records.result_fields import are_results, names_by_field
+from karat.reading.records.result_fields import are_results
 from karat.reading.shapes import recognize_records, tools
 from karat.reading.texts.text_files import Content as TextContent
 from karat.reading.texts.text_files import TextFile
@@ -45,9 +44,6 @@ _CONVERTED = ("run", "truth", "answers", "results", _PART, "texts")
 _NOT_TEXTS = ("run", "truth", "results", _PART)
 
 _SAVED = ({"name", "means"}, {"means", "queries"}, {"runs"})  # keys of the JSON that karat writes
-_VERDICT_RECORDS = ("file", "item", "verdict", "task", "call")
-_LABEL = {"query", "task", "item", "label"}
-_MEANS = {"run", "system", "measure"}
 _RETRIEVED_ONLY = {*SPELLINGS["retrieved"][0]} - {"documents", "docs"}
 _EITHER = "this is ground truth or a run"
 _KNOWN: dict[str | None, str] = {
@@ -63,82 +59,7 @@ _HINTS: dict[TextContent, str] = {
 }
 
 
-class _Facts:
-    """What the names and first values of records say. `fields` are given names of fields of results."""
-
-    def __init__(self, start: Sample, fields: Mapping[str, str]) -> None:
-        self.sample, self.fields = start, fields
-        self.names = {name.strip().casefold().replace("-", "_") for name in start.names if isinstance(name, str)}
-        self.query = find_column(start.names, "query")
-        self.is_table = start.format in ("csv", "tsv")
-
-    @cached_property
-    def by_field(self) -> dict[str, set[str]]:
-        return names_by_field([name for name in self.sample.names if isinstance(name, str)], self.fields)
-
-    @cached_property
-    def has_pairs(self) -> bool:
-        """Whether there are a query, a document and a number."""
-        doc = find_column(self.sample.names, "doc", (self.query,))
-        return bool(self.query and doc and (self.has_grades or self.has_scores))
-
-    @cached_property
-    def has_grades(self) -> bool:
-        return any(is_spelling(name, "grade") and not is_spelling(name, "score") for name in self.names)
-
-    @cached_property
-    def has_scores(self) -> bool:
-        return any(is_spelling(name, role) for name in self.names for role in ("score", "rank"))
-
-    @cached_property
-    def is_beir(self) -> bool:
-        """Whether these are BEIR's names: it writes grades into a column named score."""
-        return {"query_id", "corpus_id", "score"} <= self.names
-
-    @cached_property
-    def has_texts(self) -> bool:
-        return any(is_spelling(name, "text") for name in self.names - {"query", "question", "passage"})
-
-    @cached_property
-    def has_answers(self) -> bool:
-        return bool(self.by_field["gold_answers"] or self.by_field["answer"])
-
-    @cached_property
-    def has_outputs(self) -> bool:
-        """Whether there are answers, or texts of documents, and not numbers in a column that is named so."""
-        names = (self.by_field["answer"] | self.by_field["retrieved"]) - {self.record_query}
-        return any(number_of(record.get(name)) is None for record in self.sample.records for name in names)
-
-    @cached_property
-    def record_query(self) -> str | None:
-        """The column of queries, if each record is about a query; beside a text, `_id` is the id of a document."""
-        query = find_column(self.sample.names, "record_query")
-        return None if query == "_id" and self.has_texts else query
-
-    @cached_property
-    def has_documents(self) -> bool:
-        """Whether there is a column of documents besides that of queries."""
-        return any(is_spelling(name, "doc") for name in self.sample.names if name != self.record_query)
-
-    @cached_property
-    def has_verdicts(self) -> bool:
-        return self.names >= _LABEL or any(each.get("record") in _VERDICT_RECORDS for each in self.sample.records)
-
-    @cached_property
-    def has_values(self) -> bool:
-        """Whether records have a column of queries and one of numbers, but none of documents or lists."""
-        others = [name for name in self.sample.names if name != self.record_query]
-        # A table of means has no queries; loading it as scores gives the better error.
-        if (self.record_query is None and not _MEANS & {*others}) or self.has_documents:
-            return False
-        values = [record.get(name) for record in self.sample.records for name in others]
-        if any(isinstance(value, list | dict) for value in values):
-            return False
-        # Texts in CSV may be numbers, and a table without rows may be anything.
-        return self.is_table or any(isinstance(value, int | float) for value in values)
-
-
-_RULES: tuple[tuple[str, Callable[[_Facts], object]], ...] = (
+_RULES: tuple[tuple[str, Callable[[SampleFacts], object]], ...] = (
     ("scores", lambda facts: METADATA in facts.sample.metadata),
     ("verdicts", lambda facts: facts.has_verdicts),
     ("results", lambda facts: are_results(facts.by_field)),
@@ -196,7 +117,7 @@ def content_of(
 def is_log_without_gold(file: InputFile, form: str | None = None) -> bool:
     """Whether a file that may be ground truth or a run has records with outputs, and is no table of pairs."""
     start = sample(file, form)
-    return not _Facts(start, {}).has_pairs and has_outputs(start.records)
+    return not SampleFacts(start, {}).has_pairs and has_outputs(start.records)
 
 
 def is_saved_scores(file: InputFile, form: str | None = None) -> bool:
@@ -297,7 +218,7 @@ def reject_lists_and_numbers(values: Iterable[Any], content: TextContent, place:
 
 def _guess(start: Sample, among: Collection[str], fields: Mapping[str, str] | None = None) -> Any:
     """The first of the rules that holds, of those about what comes into question; None if none holds."""
-    facts = _Facts(start, fields or {})
+    facts = SampleFacts(start, fields or {})
     kind = next((kind for kind, holds in _RULES if kind in among and holds(facts)), None)
     return "results" if kind in (_INCOMPLETE, _LIKELY, _PART) else kind
 
@@ -339,7 +260,7 @@ def _headerless(names: Sequence[str]) -> str | None:
 
 def _are_pairs(names: Sequence[str]) -> bool:
     """Whether columns are a query, a document and a number, or a query and its documents."""
-    facts = _Facts(Sample("jsonl", tuple(names)), {})
+    facts = SampleFacts(Sample("jsonl", tuple(names)), {})
     return facts.has_pairs or bool(facts.query and (facts.by_field["truth"] or facts.by_field["retrieved"]))
 
 
