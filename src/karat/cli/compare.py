@@ -16,8 +16,8 @@ from karat.cli.parser import Command
 @opt.truth_or_system
 @opt.systems
 @opt.measures
-@joined_options
 @opt.system_options()
+@joined_options
 @opt.lower_is_better
 @comparing.baseline("all pairs of runs are compared")
 @opt.by

@@ -21,8 +21,8 @@ from karat.cli.parser import OUTPUT, Command
     repeatable=True,
 )
 @opt.measures
-@joined_options
 @opt.system_options()
+@joined_options
 @opt.lower_is_better
 @comparing.common_queries
 @comparing.force

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     "runs", "RUN...", "Runs, in the same formats. After a results file: more results files.", repeatable=True
 )
 @opt.measures
-@joined_options
 @opt.system_options(on_spark="; with --engine spark, the column that gives the order of a run's rows")
+@joined_options
 @opt.lower_is_better
 @opt.intervals
 @opt.by

@@ -71,8 +71,8 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     help="Read rules and options from [gate] of a karat.toml, or [tool.karat.gate] of a pyproject.toml. By default,"
     " those of the current folder are read. Options on the command line take precedence.",
 )
-@joined_options
 @opt.system_options(GATE_UNKNOWN_LABELS)
+@joined_options
 @opt.lower_is_better
 @opt.option(
     "--significant/--no-significant",

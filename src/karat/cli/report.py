@@ -22,8 +22,8 @@ from karat.errors import KaratError
 @opt.truth_or_system
 @opt.systems
 @opt.measures
-@joined_options
 @opt.system_options()
+@joined_options
 @opt.lower_is_better
 @baseline("all pairs of runs are compared")
 @opt.by

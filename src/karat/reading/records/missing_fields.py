@@ -19,8 +19,13 @@ from karat.reading.records.result_fields import AMBIGUOUS, ROLES, ResultFields
 from karat.reading.records.sources import RecordSource
 
 _TWO_FILES = "If gold answers and predicted answers are in two files, use karat answers."
-_GOLD = {"truth": "truth", "gold_answers": "answers"}
-"""fields that can be in another file, and the parameter that names it"""
+_GOLD = {"truth", "gold_answers"}
+_ELSEWHERE = {
+    "truth": "Gold in another file is added with --truth (truth= in Python).",
+    "gold_answers": "Gold in another file is added with --truth (truth= in Python).",
+    "answer": "Answers in another file are added with --answers (answers= in Python).",
+}
+"""what to do about fields that can be in another file"""
 _TASKS = {("answer", "retrieved"): "faithfulness", ("answer",): "answer_relevance", ("retrieved",): "context"}
 """tasks of a judge that need no gold, by the outputs that they are about"""
 _EXAMPLES = 100  # records that show which fields there are
@@ -117,12 +122,11 @@ class _Repair:
         hint: list[MessagePart] = [f"No field looks like {enumeration(nothing, 'or')}{_in_brackets(contents)}."]
         given = {"fields": names} if names else {}
         outputs = tuple(field for field in ("answer", "retrieved") if field in lacking.present or field in self.likely)
-        is_only_gold = {*self.without} <= _GOLD.keys()
+        is_only_gold = {*self.without} <= _GOLD
         if is_only_gold and outputs and not lacking.labelled:
             judge = {"task": _TASKS[outputs], "model": "NAME", "verdicts": "verdicts.jsonl"}
             hint += [" A language model can judge what has no gold: ", _judge(source.name, judge | given), "."]
-            files: dict[str, Any] = {_GOLD[field]: "GOLD" for field in self.without}
-            hint += [" Gold in another file is added with ", SuggestedCall.again(**files, **given), "."]
+            hint += [" Gold in another file is added with ", SuggestedCall.again(truth="GOLD", **given), "."]
         elif lacking.labelled and outputs:
             task = _TASKS[outputs]
             hint += [f" The task {task} does not need it: ", SuggestedCall.again(task=task, **given), "."]
@@ -170,8 +174,7 @@ def hint_about_missing(
     if likely := likely_fields(records, [field], taken):
         return f"If the field has another name, use {rename_hint(likely)}"
     nothing = f"No field looks like {LOOKS_LIKE[field]} ({field})."
-    option = _GOLD.get(field)
-    return f"{nothing} Gold in another file is added with --{option} ({option}= in Python)." if option else nothing
+    return f"{nothing} {_ELSEWHERE.get(field, '')}".strip()
 
 
 def wrong_names(fields: ResultFields, read: Collection[str], present: Collection[str]) -> list[str]:
