@@ -32,6 +32,7 @@ from karat.reading.records.answer_rows import is_squad
 from karat.reading.records.answers import read_gold_answers, read_predicted_answers
 from karat.reading.records.field_readers import FieldReader
 from karat.reading.records.keyed import KeyedEntries, KeyedEntry, as_key, key_columns
+from karat.reading.records.likely_fields import may_be_results
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.result_fields import fields_of_results, names_by_field
 from karat.reading.records.sources import RecordSource, read_records
@@ -128,7 +129,7 @@ def is_gold(file: InputFile, fields: Mapping[str, str]) -> bool:
     """Whether a file has gold documents or gold answers, and nothing that a system has written."""
     source = OtherSource.of(file, "truth", fields)
     by_field = names_by_field([name for name in source.names if isinstance(name, str)], fields)
-    if by_field["retrieved"] or by_field["answer"]:
+    if by_field["retrieved"] or by_field["answer"] or may_be_results(sample(file).records):
         return False
     kind = _GoldReader(source, fields, (), None).kind()
     if kind == "documents":

@@ -143,8 +143,8 @@ def likely_fields(
             likely[field] = found
     if "query" in missing and "query" not in likely:
         free = [path for path in paths if "." not in path and _is_free(path, [*used, *likely.values()])]
-        distinct = [path for path in free if len(examples) > 1 and _fits("query", path, _values(examples, path))]
-        if len(distinct) == 1:
+        distinct = [path for path in free if _fits("query", path, _values(examples, path))]
+        if len(distinct) == 1 and (len(examples) > 1 or all_text(_values(examples, distinct[0]))):
             likely = {"query": distinct[0], **likely}
     return likely
 
