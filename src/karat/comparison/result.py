@@ -251,8 +251,8 @@ class Comparison(ComparisonExports, Reportable):
         The kinds are those of `Scores.plot`. `differences` and `scatter` show each system that was compared with a
         baseline, or those that `system` and `baseline` name.
         """
+        from karat.report.plots.altair_charts import paper_chart
         from karat.report.plots.kinds import Subject, draw
-        from karat.report.plots.paper import paper_chart
 
         pairs = self.pairs(system, baseline)
         grouping = {"by": by, "bins": bins, "queries": queries}

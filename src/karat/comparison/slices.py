@@ -101,8 +101,8 @@ class ComparisonSlices(ComparisonExports):
         that `system` and `baseline` name. `slices` shows the mean of each system in each group. `measure` is the first
         one by default.
         """
+        from karat.report.plots.altair_charts import paper_chart
         from karat.report.plots.kinds import draw_groups
-        from karat.report.plots.paper import paper_chart
 
         return paper_chart(draw_groups(kind, self, measure, system, baseline))
 

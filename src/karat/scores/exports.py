@@ -223,8 +223,8 @@ class Exports(Tabular, Reportable):
         or `system`, with `baseline`, which is the first one by default. `slices` takes `by`, `bins` and `queries` as
         `Scores.slices` does. Measures have the names that they were asked for by if `names` is `asked`.
         """
+        from karat.report.plots.altair_charts import paper_chart
         from karat.report.plots.kinds import Subject, draw, pairs_of
-        from karat.report.plots.paper import paper_chart
 
         systems = self._by_system()
         grouping = {"by": by, "bins": bins, "queries": queries}

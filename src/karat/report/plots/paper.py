@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from karat.errors import KaratError, printable
 from karat.errors.installing import pip_install
@@ -28,9 +28,6 @@ from karat.report.plots.style import (
     text_width,
 )
 
-if TYPE_CHECKING:
-    import altair as alt
-
 Record = dict[str, Any]
 
 _GAP = 11
@@ -46,20 +43,6 @@ _SYMBOL = 26
 # shorten a text between the two, which is an error.
 _NOT_DRAWN = re.compile("[\ufffe\uffff\U00010000-\U0010ffff]")
 _PLACEHOLDER = re.compile(r"\{(a|b|measure)\}")
-
-
-def paper_chart(chart: Chart) -> alt.LayerChart | alt.ConcatChart:
-    """An altair chart that is as wide as a column of a paper."""
-    try:
-        import altair
-    except ImportError:
-        raise missing_extra() from None
-    spec = paper_spec(chart)
-    rows = spec.pop("datasets")  # checking thousands of rows would take minutes
-    kind = altair.ConcatChart if "concat" in spec else altair.LayerChart
-    drawn: alt.LayerChart | alt.ConcatChart = kind.from_dict(spec)
-    drawn.datasets = rows
-    return drawn
 
 
 def missing_extra() -> KaratError:

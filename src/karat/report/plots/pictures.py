@@ -52,16 +52,17 @@ def write_plot(chart: Chart, path: str | os.PathLike[str]) -> None:
 
 
 def differences_image(comparison: Comparison) -> str:
-    """An image as HTML; empty if there are too many pairs of systems, or if the library that draws is not installed.
-
-    It is a picture and not a chart, so that it is shown beside the table and wherever the notebook is opened.
-    """
+    """An image as HTML; empty if there are too many pairs of systems, or if the library that draws is not installed."""
     pairs = comparison.pairs()
     if len(pairs) > MAX_PAIRS or find_spec("vl_convert") is None:
         return ""
-    spec = paper_spec(draw("differences", Subject(comparison.systems, None, pairs, comparison)))
+    return html_image(paper_spec(draw("differences", Subject(comparison.systems, None, pairs, comparison))))
+
+
+def html_image(spec: Spec) -> str:
+    """A specification drawn as an image in HTML, which is shown wherever a notebook is opened."""
     data = b64encode(picture(spec, "svg")).decode()
-    return f'<img alt="{escape(spec["description"])}" src="data:image/svg+xml;base64,{data}">'
+    return f'<img alt="{escape(spec.get("description", "a chart"))}" src="data:image/svg+xml;base64,{data}">'
 
 
 def picture(spec: Spec, form: str) -> bytes:
