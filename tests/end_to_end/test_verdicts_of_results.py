@@ -67,7 +67,7 @@ def test_the_demo_has_documents_answers_and_verdicts_in_one_table() -> None:
     truth = [{**json.loads(line), "truth": ["gold-001"]} for line in demo.GENERATED.read_text("utf-8").splitlines()]
     scores = evaluate_results(truth, verdicts=demo.VERDICTS, author="human:ann", name="generated")
     alone = evaluate_verdicts(demo.VERDICTS, author="human:ann")
-    assert scores.measures[0] == "nDCG@10"
+    assert scores.measures[0] == "nDCG@5"
     assert "TokenF1" in scores
     assert {name: scores[name] for name in alone.measures} == alone.means
 

@@ -50,7 +50,7 @@ def test_records_in_memory_get_calls_instead_of_commands() -> None:
 @pytest.mark.parametrize(
     ("record", "needs"),
     [
-        (RECORD, {"nDCG@10": "", "TokenF1": "gold answers", "Faithfulness": "labels", "Correctness": None}),
+        (RECORD, {"nDCG@5": "", "TokenF1": "gold answers", "Faithfulness": "labels", "Correctness": None}),
         ({**RECORD, "gold_answers": ["Soft"]}, {"TokenF1": "", "Correctness": "labels"}),
         (
             {"query": "q", "retrieved": ["d"]},

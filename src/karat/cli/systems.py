@@ -15,8 +15,9 @@ from karat.cli.inputs import Inputs, Side
 from karat.cli.saved_systems import read_saved, select_saved, several_systems
 from karat.cli.settings import Settings, with_findings, with_static_model
 from karat.errors import KaratError, did_you_mean, require, shown
-from karat.evaluation import DEFAULT_MEASURES, evaluate_results, evaluate_runs
+from karat.evaluation import DEFAULT_MEASURES, evaluate_runs
 from karat.evaluation.reading import no_run_error
+from karat.evaluation.results import LogArguments, evaluate_logs
 from karat.matching.matchers import matcher_of
 from karat.options import EVALUATION_OPTIONS, UNKNOWN_LABELS
 from karat.output.progress import progress_bar
@@ -28,6 +29,7 @@ from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.data_sets import is_data_set, named_data_set, qrels_of_split
 from karat.reading.pairs.paths import name_of_file, run_names
 from karat.reading.records.gold import is_gold
+from karat.registry.selection import default_measures_among
 from karat.scores import Finding, Scores
 from karat.scores.columns import with_lower_is_better
 from karat.scores.finding import hint_about_documents
@@ -230,7 +232,9 @@ class SystemFiles:
         texts = names if findings else self.settings.measures
         logs = {name: path for name, path in new.items() if path in self.results}
         runs = {name: path for name, path in new.items() if name not in logs}
-        evaluated = self._evaluated_results(logs, texts)
+        # Systems of one command have the same measures by default.
+        of_documents = DEFAULT_MEASURES if runs else default_measures_among(self.saved_measures())
+        evaluated = self._evaluated_results(logs, texts, of_documents)
         directed = with_lower_is_better({**saved, **evaluated}, lower) if lower else {**saved, **evaluated}
         scores = {name: select_saved(directed[name], names, paths[name]) for name in saved}
         scores = with_findings({**directed, **scores}, findings if self.without_truth or logs else ())
@@ -254,31 +258,30 @@ class SystemFiles:
         for what, value in options.items():
             require(self.results or not value, what, "Leave it out.", place=place)
 
-    def _evaluated_results(self, paths: Mapping[str, str], measures: Sequence[str]) -> dict[str, Scores]:
-        """The scores of results, by the name of the system."""
+    def _evaluated_results(
+        self, paths: Mapping[str, str], measures: Sequence[str], of_documents: Sequence[str] | None
+    ) -> dict[str, Scores]:
+        """The scores of results, by the name of the system; `of_documents` are the measures of saved scores."""
         inputs = self.inputs
         what = "--corpus is for ground truth and runs of ids; results contain their texts"
         corpus = inputs.corpus_to_match(self.settings.options["match"])
         require(not corpus or not paths or not self.without_truth, what, "Leave it out.", place=self.first.name)
         others: dict[str, Any] = inputs.joined(None if self.without_truth else self.first) if paths else {}
         others |= {**inputs.labels, "unknown": inputs.unknown} if inputs.verdicts else {}
-        evaluated = {}
-        for name, path in paths.items():
-            fields, notes = self._fields_of(path)
-            scores = evaluate_results(
-                self.opened[path],
-                measures or None,
-                fields=fields,
-                input_format=inputs.formats.get("truth" if self.without_truth else "run"),
-                order=inputs.order,
-                records=inputs.records,
-                name=name,
-                corpus=corpus or None,
-                **others,
-                **self.options,
-            )
-            evaluated[name] = replace(scores, findings=(*notes, *scores.findings))
-        return evaluated
+        fields = {name: self._fields_of(path) for name, path in paths.items()}
+        logs = {name: (self.opened[path], fields[name][0]) for name, path in paths.items()}
+        arguments = LogArguments(
+            input_format=inputs.formats.get("truth" if self.without_truth else "run"),
+            order=inputs.order,
+            records=inputs.records,
+            corpus=corpus or None,
+            **others,
+            options=self.options,
+        )
+        evaluated = evaluate_logs(logs, measures or None, arguments, of_documents) if logs else {}
+        return {
+            name: replace(scores, findings=(*fields[name][1], *scores.findings)) for name, scores in evaluated.items()
+        }
 
     def _evaluated_runs(self, paths: Mapping[str, str], measures: Sequence[str]) -> Mapping[str, Scores]:
         """The scores of runs, by the name of the system."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
-
-import numpy as np
 
 from karat.errors import KaratError, Message, Parameter, require
 from karat.errors.arguments import check_text
@@ -22,6 +20,7 @@ from karat.evaluation.log_numbers import (
     possible_meanings,
     with_all_numbers,
 )
+from karat.evaluation.merged_scores import merged_scores
 from karat.evaluation.reading import EvaluationOptions, ReadingOptions, read_matcher
 from karat.matching.matchers import Match, matcher_of
 from karat.options import Order, Unknown, complete_options
@@ -32,10 +31,10 @@ from karat.reading.records.results import Results, WantedResults, read_results
 from karat.registry import Measure, Subject
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
-    DEFAULT_MEASURES,
     Measures,
     Rubrics,
     Selection,
+    default_measures,
     measure_list,
     of_subject,
     reject_without_labels,
@@ -43,10 +42,7 @@ from karat.registry.selection import (
     subject_of,
 )
 from karat.scores import Finding, Scores
-from karat.scores.bounds import Bounds, bounds_of_rows
 from karat.scores.columns import with_lower_is_better
-from karat.scores.fingerprint import merged_fingerprint
-from karat.scores.sample_variance import SampleVariance, variances_of_rows
 
 if TYPE_CHECKING:
     from karat.evaluation.verdicts import LabelledResults
@@ -79,7 +75,8 @@ def evaluate_results(
     A record has a `query` and, to evaluate documents, its `truth` (texts, ids or documents) and the `retrieved`
     documents, best first; to evaluate answers, its `gold_answers` and the predicted `answer`. Other usual names are
     read too, with a note; `fields` gives any others: `{"retrieved": "response.source_nodes"}`. `records` is the path of
-    the records, if they are inside an object: `"run.items"`. The options are those of `evaluate`.
+    the records, if they are inside an object: `"run.items"`. The options are those of `evaluate`. The cut-offs of the
+    measures are 5 or 10 by default, if no list is longer.
 
     `truth` is gold that is elsewhere: ground truth, gold answers, or records with either, as `evaluate` and
     `evaluate_answers` take them, with their options; `answers` are predicted answers. They are joined by the id of the
@@ -99,20 +96,90 @@ def evaluate_results(
     >>> evaluate_results([{**record, "gold_answers": ["soft"], "answer": "Soft!"}], ["EM(normalize=true)", "R"]).means
     {'EM(normalize=true)': 1.0, 'R': 0.0}
     """
+    arguments = LogArguments(
+        input_format=input_format, records=records, truth=truth, answers=answers, truth_columns=truth_columns,
+        truth_format=truth_format, split=split, corpus=corpus, verdicts=verdicts, author=author, unknown=unknown,
+        order=order, lower_is_better=lower_is_better, options=options,
+    )  # fmt: skip
+    return evaluate_logs({name: (results, fields)}, measures, arguments)[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogArguments:
+    """How logs are read and scored: the arguments of `evaluate_results` that are the same for several of them."""
+
+    input_format: str | None = None
+    records: str | None = None
+    truth: Any = None
+    answers: Any = None
+    truth_columns: GivenNames | None = None
+    truth_format: str | None = None
+    split: str | None = None
+    corpus: Any = None
+    verdicts: Any = None
+    author: str | None = None
+    unknown: Unknown = "bounds"
+    order: Order | None = None
+    lower_is_better: Iterable[str] = ()
+    options: EvaluationOptions = field(default_factory=EvaluationOptions)
+
+
+def evaluate_logs(
+    logs: Mapping[str, tuple[Any, Mapping[str, str] | None]],
+    measures: Measures | None,
+    arguments: LogArguments,
+    of_documents: Sequence[str] | None = None,
+) -> dict[str, Scores]:
+    """The scores of several systems, each with its results and its names of fields.
+
+    Without `measures`, all have the same measures of documents: these, or those that fit the longest list of all.
+    """
+    read = {name: _read_log(results, measures, fields, name, arguments) for name, (results, fields) in logs.items()}
+    chosen, note = default_measures(max(log.read.longest_list for log in read.values()))
+    notes = (note,) if note is not None and of_documents is None else ()
+    return {name: log.scores(of_documents or chosen, notes) for name, log in read.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _LogToScore:
+    """Results that are read, and how they are scored."""
+
+    name: str
+    listed: Sequence[str | Measure] | None
+    rubrics: Rubrics
+    read: Results
+    labelled: LabelledResults | None
+    settings: Mapping[str, Any]
+    arguments: LogArguments
+
+    def scores(self, of_documents: Sequence[str], notes: tuple[str, ...]) -> Scores:
+        """The scores. `of_documents` are the measures of documents if none were chosen, with notes on them."""
+        read, labelled, name, given = self.read, self.labelled, self.name, self.arguments
+        has_verdicts = given.verdicts is not None
+        if self.listed is None:
+            asked = with_all_numbers(measures_of_log(read, labelled, of_documents), read.numbers)
+            asked = replace(asked, notes=notes if "documents" in read.parts else ())
+        else:
+            asked = _asked_measures(self.listed, self.rubrics, read, labelled, has_verdicts=has_verdicts)
+        scores = _scores(asked, self.rubrics, read, labelled, self.settings, given.unknown, name)
+        noted = _with_notes(scores, read, asked, [] if self.listed else _unscored(read, labelled))
+        return with_lower_is_better({"": noted}, given.lower_is_better)[""]
+
+
+def _read_log(
+    results: Any, measures: Measures | None, fields: Mapping[str, str] | None, name: str, given: LogArguments
+) -> _LogToScore:
     listed = None if measures is None else measure_list(measures)
-    settings = complete_options(options)
+    settings = complete_options(given.options)
     check_text("name", name)
-    _check_matching(settings["match"], corpus, truth)
-    verdicts, rubrics = _with_rubrics(verdicts, author, unknown)
+    _check_matching(settings["match"], given.corpus, given.truth)
+    verdicts, rubrics = _with_rubrics(given.verdicts, given.author, given.unknown)
     wanted, needs_responses = _wanted(listed, rubrics, has_verdicts=verdicts is not None)
-    joins = JoinedSources.of(truth, answers, fields, truth_columns, truth_format, split)
-    log = fields, replace(wanted, order=order, joins=joins), input_format, records
-    labelled = _labelled(results, verdicts, *log, name, author) if needs_responses else None
+    joins = JoinedSources.of(given.truth, given.answers, fields, given.truth_columns, given.truth_format, given.split)
+    log = fields, replace(wanted, order=given.order, joins=joins), given.input_format, given.records
+    labelled = _labelled(results, verdicts, *log, name, given.author) if needs_responses else None
     read = labelled.results if labelled else read_results(results, *log)
-    asked = _asked_measures(listed, rubrics, read, labelled, has_verdicts=verdicts is not None)
-    scores = _scores(asked, rubrics, read, labelled, {**settings, "corpus": corpus}, unknown, name)
-    noted = _with_notes(scores, read, asked, [] if listed else _unscored(read, labelled))
-    return with_lower_is_better({"": noted}, lower_is_better)[""]
+    return _LogToScore(name, listed, rubrics, read, labelled, {**settings, "corpus": given.corpus}, given)
 
 
 def _check_matching(match: Match, corpus: Any, truth: Any) -> None:
@@ -177,7 +244,7 @@ def _any_of_verdicts(measures: Iterable[Measure]) -> bool:
 
 
 def _asked_measures(
-    listed: Sequence[str | Measure] | None,
+    listed: Sequence[str | Measure],
     rubrics: Rubrics,
     read: Results,
     labelled: LabelledResults | None,
@@ -185,9 +252,6 @@ def _asked_measures(
     has_verdicts: bool,
 ) -> AskedMeasures:
     """The measures that are computed, and the numbers that are taken from the log."""
-    if listed is None:
-        has_others = labelled is None and not read.parts  # only numbers
-        return with_all_numbers([] if has_others else default_measures(read, labelled), read.numbers)
 
     def can_be_computed(measure: Measure) -> bool:
         if subject_of(measure) == "verdicts":
@@ -225,13 +289,17 @@ def _scores(
         parts.append(number_scores(read, asked, name))
     columns = {asked_name: str(measure) for measure, names in selected.items() for asked_name in names}
     order = [columns.get(str(measure), str(measure)) for measure in asked.order]
-    return _merge(parts, read.queries, list(dict.fromkeys(order)), name)
+    return merged_scores(parts, read.queries, list(dict.fromkeys(order)), name)
 
 
-def default_measures(read: Results, labelled: LabelledResults | None = None) -> list[str]:
-    """The measures of what the results contain."""
+def measures_of_log(
+    read: Results, labelled: LabelledResults | None = None, of_documents: Sequence[str] | None = None
+) -> list[str]:
+    """The measures of what the results contain; `of_documents` are those of documents, if not by the longest list."""
+    if of_documents is None:
+        of_documents, _ = default_measures(read.longest_list)
     # Labels say more about a generated answer than words that it shares with a gold answer.
-    names = [*(DEFAULT_MEASURES if "documents" in read.parts else ()), *(labelled.measures if labelled else ())]
+    names = [*(of_documents if "documents" in read.parts else ()), *(labelled.measures if labelled else ())]
     return [*names, *(DEFAULT_ANSWER_MEASURES if "answers" in read.parts else ())]
 
 
@@ -250,39 +318,6 @@ def scores_of_parts(read: Results, measures: Selection, settings: Mapping[str, A
         yield scores
     if of_answers := of_subject(measures, "answers"):
         yield score_answers(read.gold_answers, read.answers, of_answers, settings["missing"], name, read.name)
-
-
-def _merge(parts: Sequence[Scores], queries: Sequence[str], measures: Sequence[str], name: str) -> Scores:
-    """One table of scores from several, with null for a query that a part does not have.
-
-    Rows are in the order of `queries`, columns in the order of `measures`.
-    """
-    if len(parts) == 1:
-        return parts[0]
-    scored = {query for part in parts for query in part.queries}
-    rows = [query for query in queries if query in scored]
-    values = {}
-    label_bounds: dict[str, Bounds] = {}
-    sample_variances: dict[str, SampleVariance] = {}
-    for part in parts:
-        row_of = {query: row for row, query in enumerate(part.queries)}
-        taken = np.array([row_of.get(query, -1) for query in rows], np.int64)
-        label_bounds |= bounds_of_rows(part.label_bounds, taken, tuple(rows))
-        sample_variances |= variances_of_rows(part.sample_variances, taken)
-        values.update({column: np.append(numbers, np.nan)[taken] for column, numbers in part.values.items()})
-    return Scores(
-        tuple(rows),
-        {measure: values[measure] for measure in measures},
-        tuple(finding for part in parts for finding in part.findings),
-        name,
-        next((part.evidence for part in parts if part.evidence), None),
-        next((part.answers for part in parts if part.answers), None),
-        merged_fingerprint([part.fingerprint for part in parts]),
-        {asked: column for part in parts for asked, column in part.asked.items()},
-        verdicts=next((part.verdicts for part in parts if part.verdicts), None),
-        label_bounds=label_bounds,
-        sample_variances=sample_variances,
-    )
 
 
 def _unscored(read: Results, labelled: LabelledResults | None) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from karat.errors import KaratError, did_you_mean, enumeration, require, shown
+from karat.errors import KaratError, did_you_mean, enumeration, plural, require, shown
 from karat.errors.arguments import is_list_like
 from karat.registry.measure import Measure, Subject
 from karat.registry.names import parse_name
@@ -21,6 +21,7 @@ Rubrics = Mapping[str, Measure]
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 DEFAULT_ANSWER_MEASURES = ("EM(normalize=true)", "TokenF1", "RougeL", "Contains")
 
+_CUTOFFS = (5, 10)  # of lists of less than ten documents, and of ten
 _HINT = "Measures are named like nDCG@10 or TokenF1."
 _USE_INSTEAD = {
     "answers": "Use evaluate_answers (`karat answers`), or evaluate results that contain answers.",
@@ -28,6 +29,29 @@ _USE_INSTEAD = {
     "verdicts": "Pass labels with the answers: evaluate_results(..., verdicts=...), or `karat evaluate results.jsonl"
     " --verdicts FILE`.",
 }
+
+
+def default_measures(longest: int) -> tuple[tuple[str, ...], str | None]:
+    """The measures of the documents of logs, with cut-offs that fit the longest list, and a note if they are not usual.
+
+    >>> default_measures(4)
+    (('nDCG@5', 'AP', 'RR', 'P@5', 'R@5'), 'the cut-offs are 5, because no list has more than 4 documents')
+    """
+    if longest > max(_CUTOFFS):
+        return DEFAULT_MEASURES, None
+    cutoff = max(_CUTOFFS) if longest == max(_CUTOFFS) else min(_CUTOFFS)
+    note = f"the cut-offs are {cutoff}, because no list has more than {plural(longest, 'document')}"
+    return _with_cutoff(cutoff), note
+
+
+def default_measures_among(columns: Collection[str]) -> tuple[str, ...] | None:
+    """The measures of documents, with any cut-offs that are defaults, if these columns have all of them."""
+    choices = (DEFAULT_MEASURES, *map(_with_cutoff, _CUTOFFS))
+    return next((names for names in choices if all(name in columns for name in names)), None)
+
+
+def _with_cutoff(cutoff: int) -> tuple[str, ...]:
+    return tuple(f"{name.partition('@')[0]}@{cutoff}" if "@" in name else name for name in DEFAULT_MEASURES)
 
 
 def select_measures(

@@ -12,7 +12,7 @@ from karat.documents.fields import document_field
 from karat.errors import KaratError, Place, plural, shown
 from karat.evaluation.look.commands import LookOptions
 from karat.evaluation.look.screen import FieldRead, FieldSeen, Look, MeasureGroup, best_match, notes_of
-from karat.evaluation.results import default_measures, scores_of_parts
+from karat.evaluation.results import measures_of_log, scores_of_parts
 from karat.grounding.labels.missing import measures_of
 from karat.grounding.labels.recipes import needed_fields
 from karat.grounding.responses.trec_rag import is_trec_rag
@@ -110,7 +110,7 @@ def _matches(results: Results) -> Trials | None:
 def _measures(names: Mapping[str, str], results: Results | None) -> tuple[tuple[MeasureGroup, ...], list[str]]:
     """The measures of what is there, with what they need; and the tasks of a judge that can be asked for."""
     parts = () if results is None else results.parts
-    computed = select_measures(default_measures(results), None, parts) if results and parts else {}
+    computed = select_measures(measures_of_log(results), None, parts) if results and parts else {}
     of_parts = (tuple(map(str, of_subject(computed, part))) for part in parts)
     groups = [MeasureGroup(measures) for measures in of_parts if measures]
     if results and results.numbers.columns:

@@ -89,6 +89,11 @@ class Results:
         present = {"documents": bool(self.truth and self.run), "answers": bool(self.gold_answers and self.answers)}
         return tuple(part for part in PARTS if present[part])
 
+    @property
+    def longest_list(self) -> int:
+        """The number of documents that the longest list has."""
+        return max(map(len, self.run.values()), default=0)
+
 
 def read_results(
     source: Any,
