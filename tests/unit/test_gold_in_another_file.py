@@ -144,7 +144,7 @@ def test_ids_in_one_and_texts_in_the_other_are_joined_by_a_field_beside_the_quer
     gold = [{"query": "q1", "question": "How soft is gold?", "truth": ["d1"]}]
     scores = evaluate_results(log, "RR", truth=gold)
     assert scores.per_query == {"How soft is gold?": {"RR": 0.5}}
-    assert "'query' of the results and 'question' of the ground truth" in notes(scores)
+    assert "the results and the ground truth are joined by 'query' and 'question'" in notes(scores)
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
@@ -153,7 +153,7 @@ def test_texts_are_also_joined_without_regard_to_case_white_space_and_unicode_fo
     text = unicodedata.normalize(form, "wie weich ist münzgold? ")
     scores = evaluate_results(log, "RR", truth={text: ["d1"]})
     assert scores["RR"] == 1.0
-    assert "for 1 query without regard to case, white space and Unicode form" in notes(scores)
+    assert "(1 query without regard to case, white space and Unicode form)" in notes(scores)
 
 
 def test_case_matters_in_ids() -> None:
@@ -185,6 +185,37 @@ def test_a_note_counts_the_queries_that_are_in_one_of_the_two_with_an_example_of
 def test_nothing_in_common_is_an_error_that_shows_a_key_of_each_side() -> None:
     with pytest.raises(KaratError, match=r"query 'q1' and question 'How soft is gold\?'.*\(query 'x1'\)"):
         evaluate_results(LOG, truth={"x1": ["d1"]})
+
+
+def test_the_same_ids_with_other_questions_are_noted() -> None:
+    gold = [{"query": "q1", "question": "Who found iron?", "truth": ["d1"]}, {**LOG[1], "truth": ["d2"]}]
+    said = "the questions of 1 query differ, such as 'q1': are their ids the same?"
+    assert said in notes(evaluate_results(LOG, "RR", truth=gold))
+    assert "differ" not in notes(evaluate_results(LOG, "RR", truth=[{**record, "truth": ["d1"]} for record in LOG]))
+
+
+def test_a_query_that_only_the_gold_has_is_called_as_the_log_would_call_it() -> None:
+    log = [{"query": record["question"], "retrieved": record["retrieved"]} for record in LOG]
+    gold = [{"id": at, "question": text, "truth": ["d1"]} for at, text in enumerate(["How soft is gold?", "Why gold?"])]
+    scores = evaluate_results(log, "RR", truth=gold)
+    assert scores.per_query == {"How soft is gold?": {"RR": 0.5}, "Why gold?": {"RR": 0.0}}
+
+
+def test_the_questions_of_a_beir_folder_are_read_if_the_log_has_no_ids(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n7\td1\t1\n")
+    (tmp_path / "queries.jsonl").write_text(lines([{"_id": "7", "text": "How soft is gold?"}]))
+    log = [{"query": "How soft is gold?", "retrieved": ["d1"]}]
+    assert evaluate_results(log, "RR", truth=str(tmp_path))["RR"] == 1.0
+    assert evaluate_results(log, "RR", truth=tmp_path / "qrels" / "test.tsv")["RR"] == 1.0
+
+
+def test_an_error_in_the_gold_names_the_file_of_the_gold(tmp_path: Path) -> None:
+    (tmp_path / "gold.json").write_text(json.dumps({"q1": {"d1": "high"}}))
+    (tmp_path / "log.jsonl").write_text(lines(LOG))
+    with pytest.raises(KaratError, match=r"gold\.json, the ground truth, query q1.*'high'") as error:
+        evaluate_results(tmp_path / "log.jsonl", "RR", truth=tmp_path / "gold.json")
+    assert "log.jsonl" not in str(error.value)
 
 
 def test_two_questions_with_the_same_text_and_different_gold_are_an_error_that_names_both(tmp_path: Path) -> None:

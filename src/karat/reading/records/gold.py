@@ -7,6 +7,7 @@ texts may be documents or answers.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 from karat.caching import cached_property
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
-from karat.errors import KaratError, Message, Parameter, Place, plural, require, shown
+from karat.errors import KaratError, Message, Parameter, Place, plural, require
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.json_decoding import decode_json
 from karat.reading.bytes.names import FORMATS
@@ -30,13 +31,13 @@ from karat.reading.pairs.files import DescribedFile
 from karat.reading.pairs.objects import records_of, rereadable
 from karat.reading.records.answer_rows import is_squad
 from karat.reading.records.answers import read_gold_answers, read_predicted_answers
-from karat.reading.records.field_readers import FieldReader
-from karat.reading.records.keyed import KeyedEntries, KeyedEntry, as_key, key_columns
+from karat.reading.records.keyed import KeyedEntries, KeyedEntry, as_key, entries_of_records, key_columns
 from karat.reading.records.likely_fields import may_be_results
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.result_fields import fields_of_results, names_by_field
 from karat.reading.records.sources import RecordSource, read_records
 from karat.reading.shapes import tools
+from karat.reading.texts.texts import read_texts
 
 Kind = Literal["documents", "answers", "lists", "records", "squad"]
 """what a source contains; `lists` of texts may be documents or answers"""
@@ -85,6 +86,13 @@ class OtherSource:
         """The name of the source in messages."""
         default = "the ground truth" if self.content == "truth" else "the answers"
         return self.source.name if isinstance(self.source, InputFile) else default
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of the data set that it is, or that it is the ground truth of."""
+        path = self.source if isinstance(self.source, str) else getattr(self.source, "path", "")
+        folders = (path, os.path.dirname(os.path.dirname(path)))
+        return next((each for each in folders if each and is_data_set(each)), None)
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -210,7 +218,9 @@ class _GoldReader:
         of = self.of
         read = truth_by_query(of.source, columns=of.columns, format=of.format, split=of.split, name=of.name)
         documents = {identifier(query, of.name): docs for query, docs in read.documents.items()}
-        return self._keyed("truth", documents, [*map(str, read.notes)])
+        keyed = self._keyed("truth", documents, [*map(str, read.notes)])
+        folder = of.folder
+        return keyed if folder is None else replace(keyed, with_texts=lambda: _with_texts(keyed, folder))
 
     def _answers(self) -> KeyedEntries:
         of = self.of
@@ -259,7 +269,9 @@ class _GoldReader:
                 hint=_NOT_GOLD if len(wanted) > 1 else ["Name it with ", Parameter("fields", {"answer": "..."}), "."],
             )
         columns = key_columns(only[:_FIRST], read.names["query"], {*present.values()})
-        return KeyedEntries(source.name, columns, _entries(records, columns, present), (*source.notes, *read.notes))
+        return KeyedEntries(
+            source.name, columns, entries_of_records(records, columns, present), (*source.notes, *read.notes)
+        )
 
 
 def _with_gold_named_answer(records: Sequence[Record], fields: Mapping[str, str]) -> Mapping[str, str]:
@@ -280,43 +292,6 @@ def _has(records: Iterable[Record], name: str) -> bool:
     return any(field_value(record, name) is not None for record in records)
 
 
-def _entries(
-    records: Iterable[tuple[Place, Record]], columns: Sequence[str], names: Mapping[str, str]
-) -> list[KeyedEntry]:
-    """The entries of records, one per query: gold answers that are single texts, in several records, are alternatives.
-
-    Records that say different things about a query otherwise are an error.
-    """
-    readers = {field: FieldReader(field, name) for field, name in names.items()}
-    entries: dict[str, KeyedEntry] = {}
-    texts: dict[str, list[str]] = {}
-    for place, record in records:
-        first, *others = (field_value(record, column, place) for column in columns)
-        keys = (None if first is None else identifier(first, place), *map(as_key, others))
-        query = next((key for key in keys if key is not None), None)
-        if query is None:
-            raise KaratError(
-                f"the field {shown(columns[0])} is missing", place=place, hint="Every record needs a query."
-            )
-        given = {
-            field: value for field, name in names.items() if (value := field_value(record, name, place)) is not None
-        }
-        values = {field: readers[field].read(value, place) for field, value in given.items()}
-        if given.keys() == {"gold_answers"} and isinstance(given["gold_answers"], str):
-            texts.setdefault(query, []).append(given["gold_answers"])
-        earlier = entries.setdefault(query, KeyedEntry(place, keys, values))
-        if earlier.place != place and values != earlier.values and query not in texts:
-            hint = "Keep one record per query."
-            raise KaratError([f"query {shown(query)} has another gold in ", earlier.place], place=place, hint=hint)
-    for reader in readers.values():
-        reader.check()
-    reject_lone_surrogates(entries, "")
-    return [
-        entry._replace(values={"gold_answers": tuple(dict.fromkeys(texts[query]))}) if query in texts else entry
-        for query, entry in entries.items()
-    ]
-
-
 def _with_questions(answers: KeyedEntries, source: Any) -> KeyedEntries:
     """The answers of a data set in SQuAD's format, with the texts of their questions as keys, too."""
     value = decode_json(source.read_all(), source.name, "") if isinstance(source, InputFile) else source
@@ -325,6 +300,15 @@ def _with_questions(answers: KeyedEntries, source: Any) -> KeyedEntries:
     texts = {identifier(each["id"], answers.name): as_key(each.get("question")) for each in questions}
     entries = [entry._replace(keys=(*entry.keys, texts.get(str(entry.keys[0])))) for entry in answers.entries]
     return replace(answers, columns=("id", "question"), entries=entries)
+
+
+def _with_texts(truth: KeyedEntries, folder: str) -> KeyedEntries:
+    """The ground truth of a data set, with the texts of its queries as keys, too."""
+    texts = read_texts(folder, {str(entry.keys[0]) for entry in truth.entries}, "queries")
+    found = {query: text.text for query, text in texts.items()}
+    entries = [entry._replace(keys=(*entry.keys, found.get(str(entry.keys[0])))) for entry in truth.entries]
+    columns, notes = (*truth.columns, "text"), (*truth.notes, *texts.notes)
+    return replace(truth, columns=columns, entries=entries, notes=notes, with_texts=None)
 
 
 def _note_on_lists(name: str) -> str:

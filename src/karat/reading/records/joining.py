@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from karat.errors import KaratError, Place, enumeration, plural, shown
 from karat.reading.columns import GivenNames
 from karat.reading.records.gold import OtherSource
-from karat.reading.records.keyed import KeyedEntries, KeyedEntry, Keys, Matched, as_key, key_columns, match_entries
+from karat.reading.records.keyed import Keys, Matched, as_key, key_columns, match_entries, other_questions
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.records import Rereadable
 from karat.reading.records.result_fields import AMBIGUOUS, fields_of_results
@@ -63,20 +63,23 @@ def joined(
         return log
     about = _Log.of(log, first, fields or {}, joins)
     values: list[dict[str, Any]] = [{} for _ in about.keys]
-    unanswered: list[KeyedEntry] = []
+    unanswered: list[tuple[Place, str | None, dict[str, Any]]] = []
     replaced: set[str] = set()
     notes: list[str] = []
+    gold = ""
     for source in joins:
         entries = source.read(about.outputs & {*outputs}, about.names, about.queries)
-        keys = [*about.keys, *((entry.keys[0], *(None,) * (len(about.columns) - 1)) for entry in unanswered)]
+        keys = [*about.keys, *((query, *(None,) * (len(about.columns) - 1)) for _, query, _ in unanswered)]
         matched = match_entries(log.name, about.columns, keys, entries)
-        provided = {field for entry in entries.entries for field in entry.values}
-        for of_record, entry in zip((*values, *(each.values for each in unanswered)), matched.entries, strict=True):
-            of_record.update({} if entry is None else entry.values)
+        of_queries = (*values, *(of_entry for _, _, of_entry in unanswered))
+        for of_query, entry in zip(of_queries, matched.entries, strict=True):
+            of_query.update({} if entry is None else entry.values)
         if source.content == "truth":
-            unanswered = [each._replace(values=dict(each.values)) for each in matched.others]
+            gold = source.name
+            unanswered = [(each.place, matched.query(each), dict(each.values)) for each in matched.others]
+        provided = {field for entry in entries.entries for field in entry.values}
         replaced |= provided
-        notes += [*entries.notes, *_notes(log.name, about, entries, matched, provided)]
+        notes += [*matched.source.notes, *_notes(log.name, about, matched, provided)]
     rename = {field: about.fields.get(field, field) for field in _FIELDS}
     query = about.fields.get("query", about.columns[0])
     # What is not used as gold documents is not gold answers either, whatever its name may mean.
@@ -89,10 +92,14 @@ def joined(
             own = {} if query in record else {query: field_value(record, about.columns[0], place)}
             yield place, {**kept, **own, **nothing, **_renamed(values[at], rename)}
 
-    others = tuple((entry.place, {query: _query(entry), **_renamed(entry.values, rename)}) for entry in unanswered)
-    unused = tuple(name for field, name in about.own.items() if field in replaced)
-    notes = [*log.notes, *notes]
-    return replace(log, records=Rereadable(records), notes=tuple(notes), replaced=unused, unanswered=others)
+    return replace(
+        log,
+        records=Rereadable(records),
+        notes=(*log.notes, *notes),
+        replaced=tuple(name for field, name in about.own.items() if field in replaced),
+        unanswered=tuple((place, {query: key, **_renamed(gold, rename)}) for place, key, gold in unanswered),
+        gold=gold,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,24 +150,23 @@ def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, A
     return {names[field]: value for field, value in values.items()}
 
 
-def _query(entry: KeyedEntry) -> str | None:
-    return next((key for key in entry.keys if key is not None), None)
-
-
-def _notes(log: str, about: _Log, source: KeyedEntries, matched: Matched, provided: set[str]) -> list[str]:
+def _notes(log: str, about: _Log, matched: Matched, provided: set[str]) -> list[str]:
     """What the sources were joined by, how many queries of each are not in the other one, and what is not used."""
-    by = shown(matched.column) if matched.column == matched.log_column else None
-    by = by or f"{shown(matched.log_column)} of {log} and {shown(matched.column)} of {source.name}"
+    source = matched.source
+    columns = dict.fromkeys((about.columns[matched.log_column], source.columns[matched.column]))
+    by = " and ".join(map(shown, columns))
     if matched.normalized:
-        by += f", for {plural(matched.normalized, 'query')} without regard to case, white space and Unicode form"
-    column = about.columns.index(matched.log_column)
+        by += f" ({plural(matched.normalized, 'query')} without regard to case, white space and Unicode form)"
     without = [row for row, entry in zip(about.keys, matched.entries, strict=False) if entry is None]
     counts = [
-        _count(len(without), len(about.keys), log, source.name, without[0][column] if without else None),
-        _count(len(matched.others), len(source.entries), source.name, log, *map(_query, matched.others[:1])),
+        _count(len(without), len(about.keys), log, source.name, *(row[matched.log_column] for row in without[:1])),
+        _count(len(matched.others), len(source.entries), source.name, log, *map(matched.query, matched.others[:1])),
     ]
     both = "all queries are in both" if not any(counts) else "; ".join(filter(None, counts))
     notes = [f"{log} and {source.name} are joined by {by}: {both}"]
+    if others := other_questions(matched, about.keys):
+        questions = f"the questions of {plural(len(others), 'query')} differ, such as {shown(others[0])}"
+        notes.append(f"{log} and {source.name}: {questions}: are their ids the same?")
     unused = [shown(name) for field, name in about.own.items() if field in provided]
     if unused:
         fields = f"field {unused[0]} is" if len(unused) == 1 else f"fields {enumeration(unused, 'and')} are"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
+from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.documents.normalization import normalizer
 from karat.errors import KaratError, Message, Parameter, Place, shown
 from karat.reading.columns.spellings import AnyRole, is_spelling
-from karat.reading.records.paths import Record
+from karat.reading.records.field_readers import FieldReader
+from karat.reading.records.paths import Record, field_value
 
 Keys = tuple[str | None, ...]
 """the values of a record or an entry in the columns of keys, the first of which is that of the query"""
@@ -36,17 +38,26 @@ class KeyedEntries:
     columns: tuple[str, ...]
     entries: Sequence[KeyedEntry]
     notes: tuple[str, ...] = ()
+    with_texts: Callable[[], KeyedEntries] | None = None
+    """the same entries with the texts of their questions, which are in another file"""
 
 
 class Matched(NamedTuple):
-    """The entry of each record of a log, the entries that no record has, and the columns that they were found by."""
+    """The entry of each record of a log, and the entries that no record has."""
 
+    source: KeyedEntries
     entries: list[KeyedEntry | None]
     others: list[KeyedEntry]
-    log_column: str
-    column: str
+    log_column: int
+    column: int
+    """the columns that they were found by, by their positions"""
     normalized: int
     """records whose key is the same as that of the entry only if white space, case and Unicode form do not matter"""
+
+    def query(self, entry: KeyedEntry) -> str | None:
+        """What the log would call the query of an entry that it does not have."""
+        keys = (entry.keys[self.column], *entry.keys) if self.log_column == 0 else entry.keys
+        return next((key for key in keys if key is not None), None)
 
 
 def key_columns(records: Iterable[Record], query: str, used: Collection[str]) -> tuple[str, ...]:
@@ -78,6 +89,43 @@ def as_key(value: object) -> str | None:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def entries_of_records(
+    records: Iterable[tuple[Place, Record]], columns: Sequence[str], names: Mapping[str, str]
+) -> list[KeyedEntry]:
+    """The entries of records, one per query: gold answers that are single texts, in several records, are alternatives.
+
+    Records that say different things about a query otherwise are an error.
+    """
+    readers = {field: FieldReader(field, name) for field, name in names.items()}
+    entries: dict[str, KeyedEntry] = {}
+    texts: dict[str, list[str]] = {}
+    for place, record in records:
+        first, *others = (field_value(record, column, place) for column in columns)
+        keys = (None if first is None else identifier(first, place), *map(as_key, others))
+        query = next((key for key in keys if key is not None), None)
+        if query is None:
+            raise KaratError(
+                f"the field {shown(columns[0])} is missing", place=place, hint="Every record needs a query."
+            )
+        given = {
+            field: value for field, name in names.items() if (value := field_value(record, name, place)) is not None
+        }
+        values = {field: readers[field].read(value, place) for field, value in given.items()}
+        if given.keys() == {"gold_answers"} and isinstance(given["gold_answers"], str):
+            texts.setdefault(query, []).append(given["gold_answers"])
+        earlier = entries.setdefault(query, KeyedEntry(place, keys, values))
+        if earlier.place != place and values != earlier.values and query not in texts:
+            hint = "Keep one record per query."
+            raise KaratError([f"query {shown(query)} has another gold in ", earlier.place], place=place, hint=hint)
+    for reader in readers.values():
+        reader.check()
+    reject_lone_surrogates(entries, "")
+    return [
+        entry._replace(values={"gold_answers": tuple(dict.fromkeys(texts[query]))}) if query in texts else entry
+        for query, entry in entries.items()
+    ]
+
+
 def match_entries(name: str, columns: Sequence[str], keys: Sequence[Keys], source: KeyedEntries) -> Matched:
     """Find the entry of each record of the log `name`, whose keys are in these columns.
 
@@ -91,23 +139,34 @@ def match_entries(name: str, columns: Sequence[str], keys: Sequence[Keys], sourc
             if fold or any(row[of_log] in index.exact for row in keys):
                 found = [index.find(row[of_log]) for row in keys]
                 if any(found):
-                    return _matched(found, source, keys, (columns, of_log, of_entry))
+                    return _matched(found, source, keys, of_log, of_entry)
+    if source.with_texts is not None:
+        return match_entries(name, columns, keys, source.with_texts())
     raise _nothing_in_common(name, columns, keys, source)
 
 
 def _matched(
-    found: Sequence[KeyedEntry | None],
-    source: KeyedEntries,
-    keys: Sequence[Keys],
-    pair: tuple[Sequence[str], int, int],
+    found: Sequence[KeyedEntry | None], source: KeyedEntries, keys: Sequence[Keys], of_log: int, of_entry: int
 ) -> Matched:
-    columns, of_log, of_entry = pair
     hit = {entry.keys[of_entry] for entry in found if entry is not None}
     others = [entry for entry in source.entries if entry.keys[of_entry] is None or entry.keys[of_entry] not in hit]
     normalized = sum(
         entry is not None and entry.keys[of_entry] != row[of_log] for row, entry in zip(keys, found, strict=True)
     )
-    return Matched([*found], others, columns[of_log], source.columns[of_entry], normalized)
+    return Matched(source, [*found], others, of_log, of_entry, normalized)
+
+
+def other_questions(matched: Matched, keys: Sequence[Keys]) -> list[str]:
+    """The queries that have the same id in both sources, but another question beside it."""
+    if matched.log_column or matched.column:
+        return []
+    rows = zip(keys, matched.entries, strict=False)
+    texts = ((row[0], _questions(row[1:]), _questions(entry.keys[1:])) for row, entry in rows if entry is not None)
+    return [query for query, ours, theirs in texts if query is not None and ours and theirs and not ours & theirs]
+
+
+def _questions(keys: Iterable[str | None]) -> set[str]:
+    return {_folded(key) for key in keys if key is not None and _is_question(key)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,8 @@ class Results:
     """the texts of questions, if they are in a field beside the query"""
     numbers: LogNumbers = field(default_factory=LogNumbers)
     """numbers that are in the records, one per query"""
+    gold: str = ""
+    """the name of the source of the ground truth, if it is another one"""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -177,6 +179,7 @@ def results_of(
         empty=tuple(query for query in places if not any(query in values[field] for field in READERS)),
         notes=(*source.notes, *read_fields.notes, *unused, *numbers.notes, *order.notes(name)),
         numbers=numbers,
+        gold=source.gold,
         questions=_questions(records, read_fields, tuple(places)),
     )
 

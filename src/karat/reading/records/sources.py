@@ -50,7 +50,8 @@ class RecordSource:
     """the fields that are not read, because what they contain is joined from another source"""
     unanswered: tuple[tuple[Place, Record], ...] = ()
     """records of queries that are in joined gold only: the system that wrote the others has no output for them"""
-
+    gold: str = ""
+    """the name of the source of the gold, if it is joined"""
     unnamed: Iterable[tuple[Place, Record]] | None = None
     """the records without karat's names, if a tool wrote them"""
 
