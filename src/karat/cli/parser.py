@@ -36,6 +36,7 @@ _OPTIONS = {
     "truth": ("gold", ""),
 }
 _WIDTH = 60  # characters of a value in a message
+_LOOK = "look"
 _WORDS = f"{__name__}.words"  # where a context has what was written after the name of its command
 
 
@@ -181,8 +182,9 @@ def _spelled(context: click.Context, parameter: Parameter) -> str:
 
 def command_text(context: click.Context, call: SuggestedCall) -> str:
     """A command that can be run: another one, or that of a context with other values of some options."""
-    is_other = bool(call.name and call.parameters)  # another command, with options of its own
-    command = _import_command(call.name) if is_other else context.command
+    is_looking = context.command.name == _LOOK and not call.name  # what is said about an evaluation
+    other = "evaluate" if is_looking else call.name if call.parameters else ""
+    command = _import_command(other) if other else context.command
     before, after = [], ([call.file] if call.file else [])
     if not call.name:
         words = context.meta.get(_WORDS, [])
@@ -197,7 +199,7 @@ def command_text(context: click.Context, call: SuggestedCall) -> str:
         before = _without_option(before, option.opts)
         texts = [f"{key}={each}" for key, each in value.items()] if isinstance(value, Mapping) else [str(value)]
         changed += (word for text in texts for word in (max(option.opts, key=len), text))
-    path = ["karat", call.name] if call.name else context.command_path.split()
+    path = ["karat", other or call.name] if other or call.name else context.command_path.split()
     words = [*path, *before, *after, *changed] if call.name else [*path, *before, *changed, *after]
     return f"`{shlex.join(words)}`"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from karat.errors import MessagePart, Parameter, shown
+from karat.errors import KaratError, MessagePart, Parameter, shown
 
 _WIDTH = 1000  # characters of a value: whoever copies a call needs all of it
 
@@ -36,6 +36,12 @@ class SuggestedCall(Parameter):
     def look(cls, file: str) -> tuple[MessagePart, ...]:
         """The sentence at the end of errors about a log that cannot be read."""
         return (" ", cls.of("look", file), " shows what is in it.")
+
+    @classmethod
+    def without_look(cls, error: KaratError) -> KaratError:
+        """The same error without the sentence that `look` returns."""
+        at = next((at for at, part in enumerate(error.hint_parts) if isinstance(part, cls) and part.name == "look"), 0)
+        return error.but(hint=[*error.hint_parts[: at - 1], *error.hint_parts[at + 2 :]]) if at else error
 
     @property
     def file(self) -> str:

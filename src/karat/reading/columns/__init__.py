@@ -189,10 +189,10 @@ def missing_columns(
     return KaratError(what, place=place, hint=[f"{near} ", *([hint] if isinstance(hint, str) else hint)])
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], most: int = _MAX_LISTED) -> str:
     """Names of columns in a message."""
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return (", ".join(map(shown, names[:_MAX_LISTED])) or "none") + more
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(map(shown, names[:most])) or "none") + more
 
 
 def _check_distinct(by_role: Mapping[str, str], shared: set[str], place: Place | str, noun: Noun) -> None:

@@ -46,16 +46,20 @@ class FieldReader:
                 self._list_as_text = list_as_text_error(value, place.inside(self._name))
         if self._example is None and (isinstance(value, Mapping) or _is_list_of_objects(value)):
             self._example = value
-        if self._unchecked and not self._unknown:
-            self._unchecked -= 1
-            if unknown := unknown_documents(value):
-                self._unknown = unknown_parts_error(self._field, unknown, self._given, place.inside(self._name))
         if self._fault is None:
             try:
-                return READERS[self._field](value, place)
+                read = READERS[self._field](value, place)
+                if self._unchecked and not self._unknown:
+                    self._check_documents(read, place)
+                return read
             except KaratError:
                 self._fault = self._error(value, place.inside(self._name))
         return None
+
+    def _check_documents(self, documents: Any, place: Place) -> None:
+        self._unchecked -= 1
+        if unknown := unknown_documents(documents):
+            self._unknown = unknown_parts_error(self._field, unknown, self._given, place.inside(self._name))
 
     def _error(self, value: Any, place: Place) -> KaratError | None:
         """What is wrong with a value at a place, which takes time to make, and is needed for an error only."""

@@ -28,6 +28,7 @@ _ELSEWHERE = {
 """what to do about fields that can be in another file"""
 _TASKS = {("answer", "retrieved"): "faithfulness", ("answer",): "answer_relevance", ("retrieved",): "context"}
 """tasks of a judge that need no gold, by the outputs that they are about"""
+_MOST_PATHS = 12  # in a message
 _EXAMPLES = 100  # records that show which fields there are
 
 
@@ -72,11 +73,11 @@ class Lacking:
         absent = [name for name in wanted if not any(name in example for example in examples)]
         if absent:
             nouns = "field" if len(absent) == 1 else "fields"
-            what = f"no {nouns} {enumeration([*map(shown, absent)], 'and')}; the fields are {listed(existing)}"
+            what = f"no {nouns} {enumeration([*map(shown, absent)], 'and')}; the fields are {_listed(existing)}"
             return KaratError(what, place=source.name, hint=hint)
         are = "is" if len(wanted) == 1 else "are"
         nouns = "field" if len(wanted) == 1 else "fields"
-        others = listed([name for name in existing if name not in wanted])
+        others = _listed([name for name in existing if name not in wanted])
         what = f"the {nouns} {enumeration([*map(shown, wanted)], 'and')} {are} null on every line"
         return KaratError(f"{what}; the other fields are {others}", place=source.name, hint=hint)
 
@@ -142,6 +143,11 @@ class _Repair:
                 others = {key: each for key, each in names.items() if key != field} | {instead: name}
                 return [f" If {name} contains gold {content}, use ", SuggestedCall.again(fields=others), "."]
         return []
+
+
+def _listed(paths: Sequence[str]) -> str:
+    """Paths in a message: fewer, if they are long."""
+    return listed(paths, _MOST_PATHS) if any("." in path for path in paths) else listed(paths)
 
 
 def _in_brackets(texts: Sequence[str]) -> str:
