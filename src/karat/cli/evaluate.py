@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     required=True,
 )
 @opt.file_argument(
-    "runs", "RUN...", "Runs, in the same formats. After a results file: more results files.", repeatable=True
+    "runs",
+    "RUN...",
+    "Runs, in the same formats, or results, which the ground truth is joined to. After a results file: more of them.",
+    repeatable=True,
 )
 @opt.measures
 @opt.system_options(on_spark="; with --engine spark, the column that gives the order of a run's rows")
