@@ -103,7 +103,10 @@ def test_the_answer_says_what_cannot_be_said(systems: dict[str, list[float]], fi
     content = content_of(scores_of(**systems))
     assert first in content["answer"][0]
     assert limits in content["answer"][1]
-    assert "These are saved scores, so the report has no documents and no answers." in content["answer"][1]
+    assert (
+        "These scores come without the documents and answers that they are about, so the report shows neither."
+        in content["answer"][1]
+    )
     assert (content["lists"], content["golds"], content["answers"], content["moves"]) == (None, None, None, {})
 
 

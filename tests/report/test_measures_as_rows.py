@@ -152,3 +152,35 @@ def test_the_range_of_unjudged_documents_is_not_shown_for_other_measures(open_pa
     expect(figure).to_be_hidden()
     page.select_option("#choose-measure", "0")
     expect(figure).to_be_visible()
+
+
+def test_a_number_that_a_log_has_is_said_to_be_as_it_was_read() -> None:
+    page = render_page(labelled_and_judged())
+    assert page.count("karat does not know this measure; its values are as they were read.") == 1
+
+
+def test_a_log_with_nothing_but_numbers_is_not_called_saved_scores() -> None:
+    content = report_content(evaluate_results([{"query": "Who?", "cost": 0.5}, {"query": "What?", "cost": 1.0}]))
+    assert [measure["name"] for measure in content["measures"]] == ["cost"]
+    assert "come without the documents and answers" in content["answer"][1]
+
+
+def test_the_text_above_the_table_speaks_of_columns_only_if_there_are_several_systems() -> None:
+    one, two = report_content(scores_of(["AP"])), report_content({"a": scores_of(["AP"]), "b": scores_of(["AP"])})
+    assert '<p class="note">Means with 95% confidence intervals.</p>' in render_page(one)
+    assert "in each column, all intervals are drawn on the same scale" in render_page(two)
+
+
+def test_the_name_of_a_measure_breaks_before_its_parameters(open_page: OpenPage) -> None:
+    page = open_page(report_content(scores_of(["Faithfulness(unit=sentences)"])), width=390)
+    heading = page.locator("table.results thead th").nth(1).locator("button")
+    assert heading.evaluate("button => [...button.childNodes].map((node) => node.textContent)") == [
+        "Faithfulness",
+        "",
+        "(unit=sentences)",
+    ]
+
+
+def test_a_chart_of_one_system_and_one_measure_does_not_speak_of_each_system() -> None:
+    chart = report_content(scores_of(["AP"]))["charts"]["intervals"]
+    assert chart["about"] == "The mean on {measure}, with its 95% confidence interval."

@@ -80,9 +80,7 @@ def test_the_kind_follows_from_the_command(tmp_path: Path) -> None:
 
 
 def test_a_plot_names_measures_as_they_were_asked_for_and_notes_what_it_leaves_out(tmp_path: Path) -> None:
-    assert plotted(tmp_path, "evaluate", TRUTH, BM25, "-m", "map", "--names", "asked").startswith(
-        "The mean of each system on map,"
-    )
+    assert plotted(tmp_path, "evaluate", TRUTH, BM25, "-m", "map", "--names", "asked").startswith("The mean on map,")
     (tmp_path / "a.csv").write_text("query,AP\nq1,0.5\nq2,\nq3,1\n")
     (tmp_path / "b.csv").write_text("query,AP\nq1,0.25\nq2,1\nq3,0\n")
     done = run_here(tmp_path, "diff", "a.csv", "b.csv", "-m", "AP", "--plot", "plot.json")

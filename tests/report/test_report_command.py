@@ -62,7 +62,7 @@ def test_saved_scores_have_a_report() -> None:
     run("evaluate", TRUTH, BM25, "-o", "bm25.json")
     run("evaluate", TRUTH, OVERLAP, "-o", "overlap.parquet")
     run("report", "bm25.json", "overlap.parquet", "-o", "report.html")
-    assert "These are saved scores" in Path("report.html").read_text("utf-8")
+    assert "These scores come without the documents" in Path("report.html").read_text("utf-8")
 
 
 def test_questions_of_results_are_shown() -> None:

@@ -84,3 +84,11 @@ def test_samples_that_differ_are_counted_as_such() -> None:
     content = report_content(evaluate_verdicts(made, "Faithfulness"))
     counts = dict(zip(content["queries"]["id"], content["verdicts"]["support"][0], strict=True))
     assert counts == {"q": {"claims context": [0, 0, 0, 1, 0]}, "r": {"claims context": [1, 0, 0, 0, 0]}}
+
+
+def test_the_legend_speaks_of_the_numbers_of_passages_only_if_there_are_any(open_page: OpenPage) -> None:
+    words = "Click on the number of a passage to see it."
+    page = open_page(content_of(*claims("full")), "#query=q")
+    expect(page.locator("#query .legend")).not_to_contain_text(words)
+    linked = open_page(content_of(passage(1), CLAIM, label("c1", ["p1"], "full")), "#query=q")
+    expect(linked.locator("#query .legend")).to_contain_text(words)

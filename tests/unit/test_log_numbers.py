@@ -38,7 +38,7 @@ def notes(scores: Scores) -> str:
 
 def test_numbers_are_shown_after_karats_own_measures() -> None:
     scores = evaluate_results(GOLD)
-    assert scores.measures[0] == "nDCG@10"
+    assert scores.measures[0].startswith("nDCG")
     assert scores.measures[-1] == "latency"
     assert scores["latency"] == 730
     assert scores.column("latency").tolist() == [820, 640]

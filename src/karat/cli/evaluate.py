@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     repeatable=True,
 )
 @opt.measures
-@opt.system_options(on_spark="; with --engine spark, the column that gives the order of a run's rows")
+@opt.system_options(on_spark=". With --engine spark: the column that gives the order of a run's rows")
 @joined_options
 @opt.lower_is_better
 @opt.intervals

@@ -343,6 +343,6 @@ lower_is_better = option(
 def system_options(unknown_labels: Option = UNKNOWN_LABELS, on_spark: str = "") -> Callable[[Function], Function]:
     """The options of an evaluation, as `karat.options` declares them; the labels and texts; and how files are read."""
     match, *others = _EVALUATION_OPTIONS.values()
-    help = f"Sort the documents of each list in results by score, instead of keeping their order: score{on_spark}."  # noqa: A001
+    help = f"What each list of documents in results is sorted by: score. By default, it keeps its order{on_spark}."  # noqa: A001
     order = option("--order", group=EVALUATED, metavar="ORDER", help=help)
     return in_order(match, _verdict_options(unknown_labels), queries, corpus, *others, order, fields, input_options)

@@ -178,11 +178,11 @@ def _unjudged(subject: ReportSubject, shares: Sequence[float | None] | None) -> 
 
 
 def _lacking(subject: ReportSubject) -> str:
-    """That none of this can be looked into, if all scores were saved."""
+    """That none of this can be looked into, if all scores were saved, or are numbers that a log has."""
     systems = subject.systems.values()
     if any(each is not None for scores in systems for each in (scores.evidence, scores.answers, scores.verdicts)):
         return ""
-    return "These are saved scores, so the report has no documents and no answers."
+    return "These scores come without the documents and answers that they are about, so the report shows neither."
 
 
 def _percent(share: float) -> str:

@@ -34,7 +34,8 @@ def judge(source: Any, *runs: Any, verdicts: str | os.PathLike[str], **options: 
     truth, `runs` are runs, and the unjudged documents in their top `depth` (10) are graded, with all judged ones of
     `overlap` (0) queries. `truth` and `answers` are gold answers and answers that are not in the results, joined by id
     or by the text of the question. `queries` and `corpus` are the texts of what is known by id only; `system` is the
-    name of the system; `fields`, `records` and `input_format` say how results are read.
+    name of the system; `fields`, `records` and `input_format` say how results are read, and `order="score"` sorts
+    their documents by score.
 
     `model` is the name of a model (of OpenAI, or of the server at `base_url`; the key is in the environment variable
     `api_key_env`, OPENAI_API_KEY), a Haystack chat generator, or a function that takes messages and returns a text. The

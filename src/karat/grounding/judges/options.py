@@ -129,7 +129,7 @@ class JudgeOptions:
         None
     )
     order: Annotated[
-        Order | None, _Help("ORDER", "Sort the documents of each list by score, instead of keeping their order: score.")
+        Order | None, _Help("ORDER", "What each list of documents is sorted by: score. By default, it keeps its order.")
     ] = None
 
     def __post_init__(self) -> None:

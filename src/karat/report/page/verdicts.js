@@ -17,13 +17,13 @@ function verdictsSection(query) {
     const text = verdicts.labels[query] ? "This query has no labels." : "The labels of this query are left out of the report.";
     return element("div.grounding", {}, heading, element("p.nothing", {}, text));
   });
-  return element("section", {}, element("h3", {}, "The answer and its labels"), element("div", { class: `groundings ${blocks.length > 1 ? "several" : "one"}` }, ...blocks), labelLegend());
+  return element("section", {}, element("h3", {}, "The answer and its labels"), element("div", { class: `groundings ${blocks.length > 1 ? "several" : "one"}` }, ...blocks), labelLegend(blocks.some((block) => block.querySelector("button.cite"))));
 }
 
-function labelLegend() {
+function labelLegend(hasLinks) {
   const entry = (label, text) => element("span", {}, labelBadge(label, {}, text));
   const words = [["full", "full"], ["partial", "partial"], ["none", "none"], ["contradicts", "contradicts"], [null, "unknown: no label, or no clear one"], ["failed", "failed: no label, though one was asked for"]];
-  return element("p.legend", {}, "Support: ", ...words.map(([label, text]) => entry(label, text)), element("span", {}, "Click on the number of a passage to see it."), isNumber(content.measures[state.measure].partial) && element("span", {}, partialText()));
+  return element("p.legend", {}, "Support: ", ...words.map(([label, text]) => entry(label, text)), hasLinks && element("span", {}, "Click on the number of a passage to see it."), isNumber(content.measures[state.measure].partial) && element("span", {}, partialText()));
 }
 
 // The marks of labels of the answer as a whole are those of support.

@@ -37,7 +37,8 @@ def intervals(rows: Columns, level: float) -> Chart:
     """A row per system, or per measure of one system: its mean, and a line for its confidence interval."""
     tooltip = _tooltip("system", "measure", mean=_NUMBER, low=_NUMBER, high=_NUMBER)
     about = f"with its {level_text(level)} confidence interval."
-    abouts = (f"The mean of each system on {{measure}}, {about}", f"The mean on each measure, {about}")
+    means = ("of each system on {measure}", "on {measure}", "on each measure")
+    abouts = tuple(f"The mean {which}, {about}" for which in means)
     line = ("rule", "interval", {"strokeWidth": 1.5})
     chart = _ranges("Means with their intervals", abouts, rows, "mean", line, tooltip)
     return chart if chart.by is None else replace(chart, panels="measure")
@@ -51,7 +52,7 @@ def bounds(rows: Columns, names: Mapping[str, str]) -> Chart:
     missing = "unknown" if "unknown" in rows else "unjudged"
     title, score, cause = _BOUNDS[missing]
     tooltip = _tooltip("system", "measure", value=_NUMBER, low=_NUMBER, high=_NUMBER, **{missing: ",d"})
-    abouts = tuple(f"{what}, {score}; {cause}." for what in ("{measure} of each system", "Each measure"))
+    abouts = tuple(f"{what}, {score}; {cause}." for what in ("{measure} of each system", "{measure}", "Each measure"))
     return replace(_ranges(title, abouts, rows, "value", ("bar", "range", {"height": 7}), tooltip), names=names)
 
 
@@ -81,9 +82,11 @@ def _ranges(
     """A point in each row, and a line or band from `low` to `high`.
 
     Of several systems, a row is a system, and a page shows one measure. Of one system with several measures, a row is a
-    measure; measures in different units have axes of their own.
+    measure; measures in different units have axes of their own. `abouts` are about several systems, one system with
+    one measure, and one with several.
     """
-    is_alone = len(set(rows["system"])) == 1 < len(set(rows["measure"]))
+    is_one = len(set(rows["system"])) == 1
+    is_alone = is_one and len(set(rows["measure"])) > 1
     columns = (value, "low", "high")
     unit_of = units(rows["measure"], [rows[name] for name in columns])
     has_units = is_alone and len(set(unit_of.values())) > 1
@@ -97,7 +100,7 @@ def _ranges(
         _layer("point", "mean", x={"field": value, **x}, y=y, tooltip=tooltip, **_DOT),
     ]
     view = {"height": {"step": _ROW}, "layer": layers}
-    chart = Chart(title, abouts[is_alone], view, rows, scales={"x": columns})
+    chart = Chart(title, abouts[is_one + is_alone], view, rows, scales={"x": columns})
     if not is_alone:
         return replace(chart, by="measure")
     return replace(chart, panels="unit" if has_units else None, headings=has_units)
