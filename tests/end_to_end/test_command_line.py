@@ -67,7 +67,7 @@ def good(folder: Path, *words: str | Path) -> str:
 
 def well(done: Done) -> str:
     assert done.returncode == 0
-    assert all(line.startswith("note: ") for line in done.stderr.splitlines())
+    assert all(line.startswith(("note: ", "wrote ")) for line in done.stderr.splitlines())
     return done.stdout
 
 
@@ -515,7 +515,7 @@ RUN = ["evaluate", "truth.qrels", "good.trec"]
         ([*RUN, "--ci=yes"], "option '--ci' does not take a value"),
         (["gate", "a", "b", "c"], "unexpected extra argument (c). Usage: karat gate [OPTIONS] TRUTH [RUN]"),
         (["evalute"], "no such command: evalute. Did you mean evaluate?"),
-        (["xyz"], "no such command: xyz. The commands are evaluate, answers, compare, diff, gate, report,"),
+        (["xyz"], "no such command: xyz. The commands are evaluate, look, answers, compare, diff, gate, report,"),
         (["--zzz"], "no such option: --zzz. See karat --help."),
         (["measures", "nDCGG"], "Did you mean nDCG"),
     ],

@@ -182,7 +182,7 @@ def test_every_format_is_the_same_on_standard_output_and_in_a_file(karat: Karat,
     assert (sentence in printed.out.replace("\\", "")) is not aside
     assert (sentence in printed.err) is aside
     assert ("note: unjudged documents in the top 10: bm25 32%, bm25-rm3 38%." in printed.err) is aside
-    assert written.err == printed.err
+    assert written.err == f"wrote report.anything: 2 systems, 50 queries, 1 measure\n{printed.err}"
 
 
 STARTS = {
@@ -267,7 +267,7 @@ def test_results_with_answers_can_be_compared(karat: Karat, folder: Path) -> Non
     }
     assert found == compare(systems, "old").to_dict()
     assert "new is significantly better than old on RR, by 0.500 (p = 0.0078, 8 queries)" in found["sentences"]
-    assert {"nDCG@10", "TokenF1"} <= {row["measure"] for row in found["rows"]}
+    assert {"nDCG@5", "TokenF1"} <= {row["measure"] for row in found["rows"]}
 
 
 def test_results_with_other_field_names_can_be_compared_with_saved_scores(karat: Karat, folder: Path) -> None:

@@ -24,9 +24,21 @@ def folder(tmp_path: Path) -> Path:
 def test_says_in_one_line_what_was_written(folder: Path) -> None:
     done = run_here(folder, "convert", "run.trec", "run.csv")
     assert done.returncode == 0
-    assert done.stdout == "3 rows of 2 queries written to run.csv (47 bytes)\n"
-    assert done.stderr == ""
+    assert (done.stdout, done.stderr) == ("", "wrote run.csv: 3 rows of 2 queries, 47 B\n")
     assert (folder / "run.csv").read_text() == "query,doc,score\nq1,d1,2.5\nq1,d2,0.1\nq2,d1,1e-7\n"
+
+
+def test_the_file_to_write_may_be_given_with_an_option_instead(folder: Path) -> None:
+    done = run_here(folder, "convert", "run.trec", "-o", "run.csv")
+    assert (done.returncode, done.stderr) == (0, "wrote run.csv: 3 rows of 2 queries, 47 B\n")
+    to_output = run_here(folder, "convert", "run.trec", "-o", "-", "--output-format", "csv")
+    assert (to_output.stdout, to_output.stderr) == ((folder / "run.csv").read_text(), "")
+    twice = run_here(folder, "convert", "run.trec", "run.tsv", "-o", "run.csv")
+    assert twice.stderr == "karat: the file to write is given twice, as OUT and with -o. Leave one out.\n"
+    missing = run_here(folder, "convert", "run.trec")
+    assert missing.stderr == "karat: the file to write is missing. Name it: karat convert IN OUT, or -o OUT.\n"
+    over_input = run_here(folder, "convert", "run.trec", "-o", "run.trec")
+    assert "the output file is also an input" in over_input.stderr
 
 
 def test_ground_truth_is_recognized_by_its_four_columns(folder: Path) -> None:
@@ -70,7 +82,7 @@ def test_parquet_has_plain_columns_that_other_tools_read(folder: Path) -> None:
     table = pq.read_table(folder / "truth.parquet")
     assert [str(kind) for kind in table.schema.types] == ["string", "string", "double"]
     assert table.column_names == ["query", "doc", "grade"]
-    assert done.stdout.startswith(f"{len(table)} rows of 50 queries written to truth.parquet (")
+    assert done.stderr.startswith(f"wrote truth.parquet: {len(table)} rows of 50 queries, ")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +123,7 @@ def test_columns_formats_and_splits_are_given_as_for_evaluate(folder: Path) -> N
     (folder / "beir" / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\n")
     done = run_here(folder, "convert", "beir", "out.qrels", "--split", "dev")
     assert (folder / "out.qrels").read_text() == "q1 0 d1 2\n", done.stderr
-    assert "note: " in done.stdout
+    assert "note: " in done.stderr
 
 
 def test_a_column_whose_name_is_not_utf8_is_an_error_of_every_command(folder: Path) -> None:

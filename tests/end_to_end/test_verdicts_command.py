@@ -30,9 +30,8 @@ def fill(folder: Path, name: str, *labels: str) -> None:
 
 def test_a_sheet_is_written_filled_in_and_imported(folder: Path) -> None:
     done = run_here(folder, "verdicts", "template", "rag.jsonl", "--task", "support", "-o", "todo.csv")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, "wrote todo.csv: 2 labels to give, about 2 queries\n")
     assert done.stdout.splitlines() == [
-        "todo.csv asks for 2 labels about 2 queries.",
         "Fill in the column label. Then:",
         "  karat verdicts import todo.csv -o todo.jsonl",
         "  karat evaluate rag.jsonl --verdicts todo.jsonl -m SupportPrecision -m SupportRecall",
@@ -49,7 +48,7 @@ def test_a_sheet_is_written_filled_in_and_imported(folder: Path) -> None:
 def test_a_file_with_nothing_but_a_rubric_is_enough_to_ask_for_its_labels(folder: Path) -> None:
     (folder / "rubric.jsonl").write_text('{"record": "task", "name": "style", "scale": {"poor": 0, "good": 1}}')
     words = ("verdicts", "template", "rag.jsonl", "--task", "style", "--items", "rubric.jsonl", "-o", "todo.csv")
-    assert "asks for 2 labels" in run_here(folder, *words).stdout
+    assert "2 labels to give" in run_here(folder, *words).stderr
     assert run_here(folder, "verdicts", "rubric.jsonl").returncode == 0
     (folder / "rubric.jsonl").write_text('{"record": "file", "version": 1}')
     assert "rubric.jsonl: no verdicts found" in run_here(folder, "verdicts", "rubric.jsonl").stderr
@@ -82,7 +81,7 @@ def test_claims_nuggets_and_rubrics_come_from_a_verdict_file(folder: Path) -> No
     (folder / "items.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     for task, labels in (("nuggets", 2), ("politeness", 2), ("faithfulness", 2)):
         words = ("verdicts", "template", "rag.jsonl", "--items", "items.jsonl", "--task", task, "-o", f"{task}.csv")
-        assert run_here(folder, *words).stdout.startswith(f"{task}.csv asks for {labels} labels about 2 queries.\n")
+        assert run_here(folder, *words).stderr == f"wrote {task}.csv: {labels} labels to give, about 2 queries\n"
     done = run_here(folder, *words[:-1], "other.csv", "--system", "other")
     assert "the claims are about the answers of rag, not of 'other'. Name the system" in done.stderr
 

@@ -47,7 +47,7 @@ def run(*arguments: str) -> str:
 )
 def test_commands_write_a_report_and_name_it(arguments: tuple[str, ...]) -> None:
     output = run(*arguments, "-o" if arguments[0] == "report" else "--report", "report.html")
-    assert "report: report.html (1." in output
+    assert "wrote report.html: a report, 1." in output
     page = Path("report.html").read_text("utf-8")
     assert page.lower().startswith("<!doctype html>")
 

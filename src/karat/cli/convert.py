@@ -32,10 +32,11 @@ class FileOrOutput(FileToWrite):
     cls=Argument,
     type=FileOrOutput(),
     metavar="OUT",
-    required=True,
+    required=False,
     description="The file to write: .trec, .qrels, .csv, .tsv, .json, .jsonl, .parquet or .feather; text also with .gz,"
     " .bz2, .xz, .zst or .lz4 after it. - is standard output.",
 )
+@opt.file_option("-o", "--output", "file", kind=FileOrOutput(), group=OUTPUT, help="The same as OUT.")
 @opt.choice_option(
     "as", ("run", "truth", "results"), None, "What IN contains, if that cannot be detected.", group=READING
 )
@@ -51,15 +52,17 @@ class FileOrOutput(FileToWrite):
 )
 def command(
     source: str,
-    target: str,
+    target: str | None,
+    file: str | None,
     output_format: str | None,
     tag: str,
     **values: Any,
 ) -> None:
     """Convert a run, ground truth or results to another file format."""
     from karat.cli.inputs import parse_inputs
-    from karat.cli.terminal import print_data, print_error, print_text
-    from karat.errors import printable
+    from karat.cli.output import say_written
+    from karat.cli.terminal import print_data, print_error
+    from karat.errors import printable, require, size_text
     from karat.output.progress import progress_bar
     from karat.reading.columns import plain_names
     from karat.reading.conversion import Conversion, target_of
@@ -68,6 +71,10 @@ def command(
         for chunk in chunks:
             print_data(chunk.decode(), output_format or "")
 
+    require(target is None or file is None, "the file to write is given twice, as OUT and with -o", "Leave one out.")
+    target = file if target is None else target
+    require(target is not None, "the file to write is missing", "Name it: karat convert IN OUT, or -o OUT.")
+    target = str(target)
     to_output = target == "-"
     written_to = target_of("standard output" if to_output else target, output_format, emit if to_output else None)
     inputs = parse_inputs(values)
@@ -76,8 +83,6 @@ def command(
     conversion = Conversion(values["as"], names, input_format, inputs.split, tag)
     with progress_bar("bytes") as progress:
         converted = conversion.apply(source, written_to, progress)
-    notes = "".join(f"note: {printable(note)}.\n" for note in converted.notes)
-    if to_output:
-        print_error(notes)
-    else:
-        print_text(f"{printable(str(converted))}\n{notes}")
+    if not to_output:
+        say_written(target, f"{converted.contents}{'' if converted.size is None else f', {size_text(converted.size)}'}")
+    print_error("".join(f"note: {printable(note)}.\n" for note in converted.notes))

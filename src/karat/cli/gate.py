@@ -242,12 +242,14 @@ def _check_options(
 
 def _print_gate(gate: Gate, output: Output, junit: str | None) -> None:
     """Print the outcomes or write them to files; on GitHub, also as annotations and a job summary."""
+    from karat.cli.output import say_written
     from karat.cli.terminal import print_commands, print_error
     from karat.comparison.gate import github
     from karat.output.files import write_text
 
     if junit is not None:
         write_text(gate.junit(), junit)
+        say_written(junit, gate.contents)
     if note := github.append_summary(gate, os.environ):
         print_error(f"{note}\n")
     with suppress(SystemExit):  # raised if nobody reads standard output; the exit status still tells the outcome

@@ -14,12 +14,12 @@ from karat.cli.files import split_system
 from karat.cli.terminal import print_data, print_error, print_table, print_text
 from karat.errors import KaratError, printable, require, shown, size_text
 from karat.options import Names, PlotKind
-from karat.output.files import write_text
+from karat.output.files import is_open_already, write_text
 from karat.output.printable import BySystem, Printable, rendered
 from karat.output.tables import DIGITS
 from karat.scores import Scores
 from karat.scores.columns import with_names
-from karat.scores.summary import ShownScores, check_digits
+from karat.scores.summary import ShownScores, check_digits, contents_of
 
 if TYPE_CHECKING:
     from karat.cli.inputs import Inputs
@@ -93,10 +93,12 @@ class Output:
                 print_table(table)
         elif self.format == "parquet" and isinstance(result, ShownScores):
             result.to_parquet(str(self.file))
+            say_written(str(self.file), result.contents)
         else:
             text = rendered(result, self.format, digits, safe=self.safe_csv)
             if self.file is not None:
                 write_text(text, self.file)
+                say_written(self.file, result.contents)
             elif self.format in _FOR_PEOPLE:
                 print_text(text)
             else:
@@ -123,7 +125,7 @@ class Output:
             title=self.title,
             provenance=Provenance(shlex.join(["karat", *sys.argv[1:]]), (*read, *inputs.verdicts)),
         )
-        print_error(f"report: {printable(self.report)} ({size_text(os.path.getsize(self.report))})\n")
+        say_written(self.report, f"a report, {size_text(os.path.getsize(self.report))}")
 
     @property
     def needs_run_data(self) -> bool:
@@ -159,9 +161,16 @@ class Output:
         level = 0.95 if comparison is None else comparison.method.level
         chart = draw(kind, Subject(systems, None, pairs, comparison, groups, level, self.names))
         write_plot(chart, self.plot)
+        say_written(self.plot, f"a plot ({kind}) of {contents_of(systems)}")
         if comparison is None:  # a comparison has notes itself
             for pair, note in chart.panel_notes.items():
                 print_error(printable(f"note: {self.plot}: {pair}, {note}.") + "\n")
+
+
+def say_written(file: str, contents: str) -> None:
+    """Say on standard error what was written to a file; if its contents are not known, how large it is."""
+    if os.path.isfile(file) and not is_open_already(file):  # not of pipes, /dev/null and /dev/stdout
+        print_error(printable(f"wrote {file}: {contents or size_text(os.path.getsize(file))}") + "\n")
 
 
 def _check(output: Output) -> None:

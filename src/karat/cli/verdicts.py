@@ -65,7 +65,7 @@ def summary(files: tuple[str, ...], n: int | None, export: str | None, **values:
     """
     from dataclasses import replace
 
-    from karat.cli.output import Output
+    from karat.cli.output import Output, say_written
     from karat.grounding.labels.summary import HEADER, label_rows, summarize
     from karat.grounding.verdict_file.reading import read_verdict_records
     from karat.output.delimited import delimited
@@ -81,6 +81,7 @@ def summary(files: tuple[str, ...], n: int | None, export: str | None, **values:
     records = read_verdict_records(files)
     if export and delimiter:
         write_text(delimited(HEADER, label_rows(records), delimiter, safe=safe), export)
+        say_written(export, plural(len(records.labels), "label"))
     output.print(replace(summarize(records), shown=n))
 
 
@@ -143,6 +144,7 @@ def template(
 ) -> None:
     """Write a sheet with a row for each label that people are to give."""
     from karat.cli.inputs import Inputs, parse_fields
+    from karat.cli.output import say_written
     from karat.grounding.labels.recipes import needed_fields
     from karat.grounding.responses.results import read_responses
     from karat.grounding.sheets.sheets import sheet_of, write_sheet
@@ -168,8 +170,8 @@ def template(
     sheet = sheet_of(task, read.responses, known, labels.tasks if labels else None)
     write_sheet(sheet, file)
     rows = plural(sheet.labels, "label")
-    lines = [f"{file} asks for {rows} about {plural(sheet.queries, 'query')}."]
-    lines += [f"note: {note}." for note in (*(labels.notes if labels else ()), *read.notes, *sheet.notes)]
+    say_written(file, f"{rows} to give, about {plural(sheet.queries, 'query')}")
+    lines = [f"note: {note}." for note in (*(labels.notes if labels else ()), *read.notes, *sheet.notes)]
     imported = os.path.splitext(file)[0] + ".jsonl"
     reading = [*(part for field in fields for part in ("--field", field)), *(["--records", records] if records else [])]
     named = results if system is None else f"{results}:{system}"

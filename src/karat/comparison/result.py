@@ -19,7 +19,7 @@ from karat.output.tables import DIGITS, Table
 from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.exports import Reportable, arrow_table, to_pandas, to_polars
-from karat.scores.summary import check_digits
+from karat.scores.summary import check_digits, contents_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -132,6 +132,11 @@ class Comparison(ComparisonExports, Reportable):
     method: Method
     powers: Mapping[tuple[str, str, str], Power]
     notes: tuple[str, ...]
+
+    @property
+    def contents(self) -> str:
+        """How many systems, queries and measures are compared."""
+        return contents_of(self.systems)
 
     @property
     def queries(self) -> tuple[str, ...]:

@@ -89,6 +89,11 @@ def remove_drafts() -> None:
             draft.unlink()
 
 
+def is_open_already(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a file that is open already, such as /dev/stdout."""
+    return _descriptor(path) is not None
+
+
 def _descriptor(path: str | os.PathLike[str]) -> int | None:
     """The number of the open file that a path such as /dev/stdout names; None for other paths."""
     match = _DESCRIPTOR.fullmatch(os.fspath(path))

@@ -39,6 +39,11 @@ class Printable(ABC):
         """The fields that records have, even if there are no records."""
         return ()
 
+    @property
+    def contents(self) -> str:
+        """How much it contains, in a few words; empty if only the size of a file tells."""
+        return ""
+
     def remarks(self) -> list[str]:
         """What stands below the tables, after their titles; formats for programs have no place for it."""
         lines = []

@@ -296,6 +296,14 @@ def judge_shares(scores: Scores) -> list[Finding]:
     return findings
 
 
+def contents_of(systems: Mapping[str, Scores]) -> str:
+    """How many systems, queries and measures there are, in words."""
+    queries = {query for scores in systems.values() for query in scores.queries}
+    measures = all_measures(systems)
+    counts = (len(systems), "system"), (len(queries), "query"), (len(measures), "measure")
+    return ", ".join(plural(number, noun) for number, noun in counts)
+
+
 @dataclass(frozen=True)
 class ShownScores(Printable):
     """The scores of one or several systems, with confidence intervals if their level is given."""
@@ -315,6 +323,11 @@ class ShownScores(Printable):
                 intervals = scores.intervals(self.level).items()
                 documents[name]["intervals"] = {measure: list(ends) if ends else None for measure, ends in intervals}
         return {"runs": documents} if len(documents) > 1 else next(iter(documents.values()))
+
+    @property
+    def contents(self) -> str:
+        """How many systems, queries and measures there are."""
+        return contents_of(self.systems)
 
     def records(self) -> list[dict[str, object]]:
         """A record per system or per query; a record per query names its system if there are several."""

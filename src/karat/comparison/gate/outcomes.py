@@ -108,6 +108,11 @@ class Gate(Tabular):
     origin: str = ""
 
     @property
+    def contents(self) -> str:
+        """How many rules there are."""
+        return plural(len(self.outcomes), "rule")
+
+    @property
     def passed(self) -> bool:
         """Whether all rules passed."""
         return not self.failed

@@ -42,11 +42,16 @@ class Converted:
     notes: tuple[str, ...] = ()
     """what was assumed, and what the format of the output cannot contain"""
 
-    def __str__(self) -> str:
+    @property
+    def contents(self) -> str:
+        """How many rows there are, of how many queries."""
         noun = "result" if self.kind == "results" else "row"
         of_queries = "" if self.queries is None else f" of {plural(self.queries, 'query')}"
+        return f"{plural(self.rows, noun)}{of_queries}"
+
+    def __str__(self) -> str:
         size = "" if self.size is None else f" ({_size(self.size)})"
-        return f"{plural(self.rows, noun)}{of_queries} written to {self.path}{size}"
+        return f"{self.contents} written to {self.path}{size}"
 
 
 def convert(
