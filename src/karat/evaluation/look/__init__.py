@@ -13,9 +13,11 @@ matches and select measures, and what is wrong is the error of an evaluation.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from karat.errors import Message, Parameter, require
+from karat.errors import KaratError, Message, Parameter, require
+from karat.errors.suggestions import SuggestedCall
 from karat.evaluation.look.commands import LookOptions
 from karat.evaluation.look.pairs import look_at_documents, look_at_pair
 from karat.evaluation.look.screen import Look, Looks
@@ -63,13 +65,22 @@ def look(
         for name, value in {**about_logs, "answers": answers}.items():
             what: Message = [Parameter(name), " applies to a log, and these are ground truth and a run"]
             require(value is None or value == {}, what, "Leave it out.")
-        return look_at_pair(log, run, reading)
+    try:
+        found = look_at_pair(log, run, reading) if run is not None else _look(log, reading)
+    except KaratError as error:
+        raise SuggestedCall.without_look(error) from error.__cause__
+    return found if found.error is None else replace(found, error=SuggestedCall.without_look(found.error))
+
+
+def _look(log: Any, options: LookOptions) -> Look:
+    """What is in a log or in one other source, by what it contains."""
     from karat.evaluation.look.logs import look_at_log  # which knows the measures of labels
 
-    if not is_file(log) or truth is not None or answers is not None:
-        return look_at_log(log, reading)
-    file = InputFile.of(log)
-    content = content_of(file, input_format, fields, plain_names(truth_columns).get("doc"), records)
+    if not is_file(log) or options.truth is not None or options.answers is not None:
+        return look_at_log(log, options)
+    file, inputs = InputFile.of(log), options.inputs
+    doc = plain_names(inputs.truth_columns).get("doc")
+    content = content_of(file, options.input_format, options.fields, doc, options.records)
     if content == "scores":
         from karat.evaluation.look.other_files import look_at_scores
 
@@ -78,5 +89,5 @@ def look(
         from karat.evaluation.look.other_files import look_at_verdicts
 
         return look_at_verdicts(file)
-    is_documents = content in ("documents", "documents or scores") or split is not None
-    return (look_at_documents if is_documents else look_at_log)(file, reading)
+    is_documents = content in ("documents", "documents or scores") or inputs.split is not None
+    return (look_at_documents if is_documents else look_at_log)(file, options)

@@ -16,7 +16,8 @@ from karat.evaluation.look.screen import FieldRead, FieldSeen, Look, MeasureGrou
 from karat.evaluation.results import measures_of_log, scores_of_parts
 from karat.grounding.labels.missing import measures_of
 from karat.grounding.labels.recipes import needed_fields
-from karat.grounding.responses.trec_rag import is_trec_rag
+from karat.grounding.responses.citations import find_citations
+from karat.grounding.responses.trec_rag import is_trec_rag, paths_in_submission, read_trec_rag
 from karat.matching.document_samples import sample_of_lists
 from karat.matching.trials import Trials, try_matches
 from karat.options import complete_options
@@ -24,15 +25,15 @@ from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.records.field_readers import READERS
 from karat.reading.records.paths import Record, field_value, inner_paths
 from karat.reading.records.records import without_collection
-from karat.reading.records.result_fields import PARTS, ROLES, fields_of_results
+from karat.reading.records.result_fields import PARTS, ROLES, ResultFields, fields_of_results
 from karat.reading.records.results import Results, WantedResults, question_name, results_of
 from karat.reading.records.sources import RecordSource, read_records
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES, of_subject, select_measures
 
 _FIRST = 100  # records that show what fields contain
 _LONGEST = 100  # characters of an example
-_TASKS = ("faithfulness", "context", "answer_relevance", "correctness")
-_NEED_GOLD = ("correctness",)
+_TASKS = ("faithfulness", "context", "support", "answer_relevance", "correctness")
+_EACH_ALONE = {field: (field,) for field in ROLES}
 _TYPES = {bool: "boolean", int: "number", float: "number", str: "text", list: "list", tuple: "list"}
 _ANY_MEASURE = "RR"
 
@@ -54,37 +55,67 @@ def _look(log: RecordSource, wanted: WantedResults, reading: LookOptions, path: 
     log = replace(log, records=records)
     if not records:
         results_of(log, reading.fields, wanted)  # which is the error of every command
+    if is_trec_rag(records[0][1]):
+        return _look_at_submission(log, reading, path)
     examples = [record for _, record in islice(records, _FIRST)]
-    each_alone = {field: (field,) for field in ROLES}
-    chosen = fields_of_results([record for _, record in records], reading.fields, ROLES, log.name, each_alone)
+    chosen = fields_of_results([record for _, record in records], reading.fields, ROLES, log.name, _EACH_ALONE)
+    names = _names(chosen, examples, log)
+    results, findings, error = _evaluated(log, wanted, reading)
+    read_notes = (*log.notes, *log.unused_notes(chosen, examples)) if results is None else results.notes
+    # The screen shows where fields are read from.
+    shown_above = {*chosen.notes, *([] if log.shape is None else [log.shape.note(log.paths, log.name)])}
+    used = {**names, **log.paths}
+    look = Look(
+        log.name,
+        log.shape.what if log.shape else "results",
+        {"record": len(records)},
+        None if log.shape is None else log.shape.tool,
+        tuple(FieldRead(field, used[field], _shown_value(field, _example(examples, names[field]))) for field in names),
+        _unused(log, used, {} if results is None else results.numbers.columns),
+        () if error is None else _seen(log),
+        None if results is None else _matches(results),
+        _measures(names, results, has_citations=_has_citations(examples, names)),
+        (*(note for note in read_notes if note not in shown_above), *findings),
+        error=error,
+    )
+    return replace(look, commands=_commands(look, reading, path))
+
+
+def _look_at_submission(log: RecordSource, reading: LookOptions, path: str | None) -> Look:
+    """What is in a submission to TREC RAG: answers with citations, and no gold."""
+    records = list(log.records)
+    read_trec_rag(records)  # what is wrong with one of them is an error
+    examples = [record for _, record in islice(records, _FIRST)]
+    names = paths_in_submission(examples[0])
+    hint = "Its answers are evaluated by labels (--verdicts FILE), or by -m CitationValid, which needs none."
+    look = Look(
+        log.name,
+        "a submission to TREC RAG",
+        {"record": len(records)},
+        read=tuple(
+            FieldRead(field, name, _shown_value(field, _example(examples, name))) for field, name in names.items()
+        ),
+        unused=_unused(log, names, ()),
+        measures=_measures(names, None, has_citations=True),
+        error=KaratError("a submission to TREC RAG has no gold", place=log.name, hint=hint),
+    )
+    return replace(look, commands=_commands(look, reading, path))
+
+
+def _names(chosen: ResultFields, examples: Sequence[Record], log: RecordSource) -> dict[str, str]:
+    """The names of the fields that are there, and that of the question beside the query."""
     names = {field: chosen.names[field] for field in ROLES if _example(examples, chosen.names[field]) is not None}
     asked = (str(record.get(names["query"])) for record in examples) if "query" in names else ()
     question = question_name(chosen, asked)
     if question and _example(examples, question) is not None and question != log.paths.get("query"):
         names["question"] = question
-    used = {**names, **log.paths}
-    results, findings, error = _evaluated(log, wanted, reading)
-    read_notes = (*log.notes, *log.unused_notes(chosen, examples)) if results is None else results.notes
-    # The screen shows where fields are read from.
-    shown_above = {*chosen.notes, *([] if log.shape is None else [log.shape.note(log.paths, log.name)])}
-    notes = (*(note for note in read_notes if note not in shown_above), *findings)
-    is_submission = bool(examples) and is_trec_rag(examples[0])
-    what = "a submission to TREC RAG" if is_submission else log.shape.what if log.shape else "results"
-    measures, tasks = _measures(names, results)
-    look = Look(
-        log.name,
-        what,
-        {"record": len(records)},
-        None if log.shape is None else log.shape.tool,
-        tuple(FieldRead(field, used[field], _shown_value(field, _example(examples, names[field]))) for field in names),
-        _unused(chosen.present, used, log, examples, {} if results is None else results.numbers.columns),
-        () if error is None else _seen(examples, log),
-        None if results is None else _matches(results),
-        measures,
-        notes,
-        error=error,
-    )
-    return replace(look, commands=_commands(look, tasks, reading, path))
+    return names
+
+
+def _has_citations(examples: Sequence[Record], names: Mapping[str, str]) -> bool:
+    """Whether answers cite anything."""
+    answers = (_example([record], names["answer"]) for record in examples) if "answer" in names else ()
+    return any(isinstance(answer, str) and find_citations(answer, ()) for answer in answers)
 
 
 def _evaluated(
@@ -108,57 +139,50 @@ def _matches(results: Results) -> Trials | None:
     return try_matches(sampled) if sampled else None
 
 
-def _measures(names: Mapping[str, str], results: Results | None) -> tuple[tuple[MeasureGroup, ...], list[str]]:
-    """The measures of what is there, with what they need; and the tasks of a judge that can be asked for."""
+def _measures(names: Mapping[str, str], results: Results | None, *, has_citations: bool) -> tuple[MeasureGroup, ...]:
+    """The measures of what is there, with what they need."""
     parts = () if results is None else results.parts
     computed = select_measures(measures_of_log(results), None, parts) if results and parts else {}
     of_parts = (tuple(map(str, of_subject(computed, part))) for part in parts)
     groups = [MeasureGroup(measures) for measures in of_parts if measures]
     if results and results.numbers.columns:
         groups.append(MeasureGroup(tuple(results.numbers.columns), "nothing: the log has them"))
+    if has_citations and "retrieved" in names:
+        groups.append(MeasureGroup(("CitationValid",), "nothing: -m CitationValid"))
     if "documents" not in parts and "retrieved" in names:
         groups.append(MeasureGroup(DEFAULT_MEASURES, "gold documents"))
     if "answers" not in parts and "answer" in names:
         groups.append(MeasureGroup(DEFAULT_ANSWER_MEASURES, "gold answers"))
+    possible = {"correctness": "gold_answers" in names, "support": has_citations}
     tasks = [task for task in _TASKS if all(field in names for field in ("query", *needed_fields(task)))]
-    tasks = [task for task in tasks if task not in _NEED_GOLD or "gold_answers" in names]
-    groups += [MeasureGroup(tuple(measures_of(task)), "labels", task) for task in tasks]
-    return tuple(groups), tasks
+    groups += [MeasureGroup(tuple(measures_of(task)), "labels", task) for task in tasks if possible.get(task, True)]
+    return tuple(groups)
 
 
-def _commands(look: Look, tasks: Sequence[str], reading: LookOptions, path: str | None) -> dict[str, str]:
+def _commands(look: Look, reading: LookOptions, path: str | None) -> dict[str, str]:
     """What can be done next."""
     match, commands = best_match(look.matches), {}
+    tasks = [group.task for group in look.measures if group.task]
     if look.error is None:
         call = reading.call("evaluate_results", **match)
         commands["to evaluate it"] = call if path is None else reading.command("evaluate", [path], **match)
     if tasks:
-        judging = reading.call("estimate_judging", task=[*tasks])
+        judging = reading.call("estimate_judging", task=tasks)
         if path is not None:
-            judging = reading.command("judge", [path], task=[*tasks], estimate=True)
+            judging = reading.command("judge", [path], task=tasks, estimate=True)
         commands["what labels cost"] = judging
     return commands
 
 
-def _unused(
-    present: Sequence[str],
-    used: Mapping[str, str],
-    log: RecordSource,
-    examples: Sequence[Record],
-    numbers: Collection[str],
-) -> tuple[str, ...]:
+def _unused(log: RecordSource, used: Mapping[str, str], numbers: Collection[str]) -> tuple[str, ...]:
     """The fields of records that nothing is read from."""
-    first = {path.partition(".")[0].partition("[")[0] for path in used.values()}
+    plain = [record for _, record in islice(log.plain, _FIRST)]
+    present = dict.fromkeys(name for record in plain for name in record if isinstance(name, str))
+    first = {path.partition(".")[0].partition("[")[0] for path in (*used.values(), *numbers)}
     for path in (path for path in used.values() if path.startswith("*.")):  # whatever leads there
         inside = path[1:].removesuffix(".first()").removesuffix(".last()")
-        first |= {name for name in present if _example(examples, f"{name}{inside}") is not None}
-    first |= {path.partition(".")[0] for path in numbers}
-    return tuple(name for name in present if name not in first | _added(log))
-
-
-def _added(log: RecordSource) -> set[str]:
-    """The names that records have only because karat gives them the names of its own fields."""
-    return {name for name, path in log.paths.items() if path.partition(".")[0] != name}
+        first |= {name for name in present if _example(plain, f"{name}{inside}") is not None}
+    return tuple(name for name in present if name not in first)
 
 
 def _example(examples: Sequence[Record], path: str) -> Any:
@@ -185,11 +209,11 @@ def _shown_document(document: Any) -> str:
     return " ".join(shown(part, _LONGEST) for part in parts if part is not None) or shown(document, _LONGEST)
 
 
-def _seen(examples: Sequence[Record], log: RecordSource) -> tuple[FieldSeen, ...]:
+def _seen(log: RecordSource) -> tuple[FieldSeen, ...]:
     """The fields that records have, and what is inside them."""
-    added = _added(log)
+    examples = [record for _, record in islice(log.plain, _FIRST)]
     paths = dict.fromkeys(path for record in examples for path in inner_paths(record) if ".0." not in path)
-    values = ((path, _example(examples, path)) for path in paths if path.partition(".")[0] not in added)
+    values = ((path, _example(examples, path)) for path in paths)
     return tuple(
         FieldSeen(path, _type(value), shown(value, _LONGEST))
         for path, value in values

@@ -33,6 +33,23 @@ def is_trec_rag(record: Record) -> bool:
     return "references" in record and (in_sentences or has_topic or "response_length" in record)
 
 
+def paths_in_submission(record: Record) -> dict[str, str]:
+    """Where a record has what is read from it.
+
+    >>> paths_in_submission({"topic_id": "1", "references": [], "answer": [], "metadata": {"topic": "How soft?"}})
+    {'query': 'topic_id', 'retrieved': 'references', 'answer': 'answer', 'question': 'metadata.topic'}
+    """
+    metadata = record.get("metadata")
+    inside = metadata if isinstance(metadata, Mapping) else {}
+    names = {"query": _TOPIC, "retrieved": ("references",), "answer": _ANSWER, "question": _QUESTION}
+    paths = {
+        field: [name for name in of_field if record.get(name) is not None]
+        + [f"metadata.{name}" for name in of_field if inside.get(name) is not None]
+        for field, of_field in names.items()
+    }
+    return {field: found[0] for field, found in paths.items() if found}
+
+
 def read_trec_rag(records: Iterable[tuple[Place, Record]], system: str | None = None) -> Responses:
     """The responses of a submission, each record of which has its place; `system` names those without a `run_id`."""
     responses: dict[tuple[str, str | None], tuple[Place, Response]] = {}
