@@ -125,7 +125,7 @@ def test_fields_of_other_names_are_shown_with_their_types_and_the_error_names_op
     done = run_here(tmp_path, "look", "log.jsonl")
     assert done.returncode == 1
     assert "out.hits.*.key   list of 1   ['d1']" in done.stdout
-    assert "--field" in done.stdout
+    assert "cannot be evaluated as it is: log.jsonl: no fields 'query'" in done.stdout
     options = ("--field", "query=ask", "--field", "truth=best", "--field", "retrieved=out.hits")
     screen = good(tmp_path, "look", "log.jsonl", *options, "--field", "retrieved.id=key")
     assert "'d1'            'd1'              100%" in screen
@@ -157,3 +157,34 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
     record = json.dumps({"query": "q", "truth": ["a"], "retrieved": ["a"]}).encode()
     done = run_here(tmp_path, "look", "-", stdin=record)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "standard input: results, 1 record")
+
+
+def test_gold_in_another_file_is_joined_in_the_order_of_an_evaluation_or_by_an_option(tmp_path: Path) -> None:
+    write(tmp_path / "log.jsonl", {"query": "q1", "retrieved": ["d1"], "answer": "Soft."})
+    (tmp_path / "gold.json").write_text(json.dumps({"q1": {"d1": 1}}))
+    for words in (("gold.json", "log.jsonl"), ("log.jsonl", "--truth", "gold.json")):
+        screen = good(tmp_path, "look", *words)
+        assert "truth       truth       1 document: 'd1'" in screen
+        assert "to evaluate it: karat evaluate log.jsonl --truth gold.json\n" in screen
+    assert "R@100" in good(tmp_path, "evaluate", "log.jsonl", "--truth", "gold.json")
+    assert "`karat look log.jsonl --truth GOLD`" in run_here(tmp_path, "look", "log.jsonl").stdout
+
+
+def test_a_submission_to_trec_rag_is_evaluated_by_labels_or_its_citations(tmp_path: Path) -> None:
+    answer = [{"text": "It is soft.", "citations": [0]}]
+    write(tmp_path / "rag.jsonl", {"run_id": "r", "topic_id": "1", "references": ["d7", "d3"], "answer": answer})
+    done = run_here(tmp_path, "look", "rag.jsonl")
+    assert done.returncode == 1
+    assert done.stdout.startswith("rag.jsonl: a submission to TREC RAG, 1 record\n")
+    assert "query       topic_id     '1'" in done.stdout
+    assert "CitationValid" in good(tmp_path, "evaluate", "rag.jsonl", "-m", "CitationValid")
+    write(tmp_path / "CORPUS", {"id": "d7", "text": "Gold is soft."}, {"id": "d3", "text": "Iron is hard."})
+    facts = json.loads(run_here(tmp_path, "look", "rag.jsonl", "--format", "json").stdout)
+    _, *words = shlex.split(facts["commands"]["what labels cost"])
+    assert "support" in good(tmp_path, *words)
+
+
+def test_a_file_that_is_looked_at_does_not_say_that_one_can_look_at_it(tmp_path: Path) -> None:
+    write(tmp_path / "log.jsonl", {"question": "How soft?", "answer": "Soft."}, {"question": "Rust?", "answer": "No."})
+    assert "karat look log.jsonl` shows" in mistake(tmp_path, "evaluate", "log.jsonl")
+    assert "shows what is in it" not in run_here(tmp_path, "look", "log.jsonl").stdout

@@ -34,6 +34,9 @@ CASES: dict[str, tuple[Any, Any, str]] = {
     "ids of gold documents in the metadata": (
         [{"id": "a.pdf", "content": "Gold"}], [{"id": "u1", "meta": {"source": "a.pdf"}}], "meta.source(gold=id)",
     ),
+    "graded ids in the metadata": (
+        {"a.pdf": 2}, [{"id": "u1", "meta": {"source": "a.pdf"}}], "meta.source(gold=id)",
+    ),
     "the same metadata": (
         [{"id": "g1", "meta": {"url": "x.org"}}], [{"id": "u1", "meta": {"url": "x.org"}}], "meta.url",
     ),

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli import options as opt
+from karat.cli.joined_options import joined_options
 from karat.cli.parser import Command, naming_options
 from karat.errors import KaratError
 
 if TYPE_CHECKING:
     from karat.cli.inputs import Inputs, Side
     from karat.evaluation.look import Look
+    from karat.reading.bytes.input_file import InputFile
+    from karat.reading.contents.contents import Content
 
 
 @click.command("look", cls=Command, example="karat look results.jsonl")
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     repeatable=True,
     required=True,
 )
+@joined_options
 @opt.output_options(("table", "json", "markdown"), ".txt, .json or .md")
 @opt.fields
 @opt.input_options
@@ -51,24 +55,36 @@ def command(context: click.Context, /, files: tuple[str, ...], **values: Any) ->
 
 
 def _looks(files: Sequence[str], inputs: Inputs) -> list[Look]:
-    """What is in each log, or in ground truth and each run."""
+    """What is in each file; or in ground truth and each run, or in each log with gold from another file."""
     from karat.cli.files import split_system
+    from karat.cli.systems import is_truth_of_others
     from karat.evaluation.look import look
     from karat.reading.bytes.input_file import InputFile
-    from karat.reading.columns import plain_names
-    from karat.reading.contents.contents import content_of, first_is_truth
 
     opened = [InputFile(split_system(path)[0]) for path in files]
-    sides: list[Side] = ["truth" if at == 0 else "run" for at in range(len(opened))]
-    doc = plain_names(inputs.columns.get("truth")).get("doc")
-    contents = [
-        content_of(file, inputs.formats.get(side), inputs.fields, doc, inputs.records)
-        for file, side in zip(opened, sides, strict=True)
+    truth = None if inputs.truth is None else InputFile(inputs.truth)
+    contents = [_content(file, inputs, "run" if at or truth else "truth") for at, file in enumerate(opened)]
+    if truth is None and len(opened) > 1 and is_truth_of_others(opened[0], contents, inputs):
+        truth, *opened = opened
+        contents = contents[1:]
+    sides: Any = {"split": inputs.split, "truth_columns": inputs.columns.get("truth")}
+    if truth is not None:
+        sides |= {"truth_format": inputs.formats.get("truth")}
+    runs: Any = {"run_columns": inputs.columns.get("run"), "run_format": inputs.formats.get("run")}
+    form = inputs.formats.get("truth" if truth is None else "run")
+    logs: Any = {"fields": inputs.fields or None, "records": inputs.records, "answers": inputs.answers}
+    return [
+        look(truth, file, **sides, **runs, **logs)
+        if truth is not None and content in ("documents", "documents or scores")
+        else look(file, truth=truth, input_format=form, **sides, **logs)
+        for file, content in zip(opened, contents, strict=True)
     ]
-    columns = {"truth_columns": inputs.columns.get("truth"), "run_columns": inputs.columns.get("run")}
-    about: Any = {"fields": inputs.fields or None, "records": inputs.records, "split": inputs.split, **columns}
-    if len(opened) == 1 or not first_is_truth(contents, accepts_saved=True):
-        return [look(file, input_format=inputs.formats.get("truth"), **about) for file in opened]
-    truth, *others = opened
-    formats: Any = {"truth_format": inputs.formats.get("truth"), "run_format": inputs.formats.get("run")}
-    return [look(truth, file, **formats, **about) for file in others]
+
+
+def _content(file: InputFile, inputs: Inputs, side: Side) -> Content:
+    """What is in a file, as its side is read."""
+    from karat.reading.columns import plain_names
+    from karat.reading.contents.contents import content_of
+
+    doc = plain_names(inputs.columns.get(side)).get("doc")
+    return content_of(file, inputs.formats.get(side), inputs.fields, doc, inputs.records)

@@ -104,14 +104,13 @@ class SystemFiles:
 
     def _first_is_truth(self, paths: Sequence[str], contents: Sequence[Content]) -> bool:
         """Whether the first file is ground truth: that of `--truth`, or one that results can be joined to."""
-        inputs, (first, *others) = self.inputs, contents
+        inputs, (_, *others) = self.inputs, contents
         if inputs.truth is not None:
             file = self.opened[paths[1]]
             is_twice = len(others) > 1 and others[0] != "scores" and is_gold(file, inputs.fields)
             require(not is_twice, "ground truth is given twice", "Leave out this file or --truth.", place=file.name)
             return True
-        is_joined = "results" in others and first not in ("verdicts", *_MAYBE_SCORES)
-        return first_is_truth(contents, inputs.accepts_saved) or (is_joined and is_gold(self.first, inputs.fields))
+        return is_truth_of_others(self.first, contents, inputs)
 
     def _saved(self, paths: Sequence[str], contents: Sequence[Content]) -> list[str]:
         """The files that contain saved scores; an error for files that do not fit the others."""
@@ -322,3 +321,10 @@ class SystemFiles:
         if unused and self.settings.rejects_unused_options:
             hint = f"Leave {unused[0]} out, or evaluate the run again. {self.hint_about_documents}".strip()
             raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
+
+
+def is_truth_of_others(first: InputFile, contents: Sequence[Content], inputs: Inputs) -> bool:
+    """Whether the first file is ground truth for runs, or gold for results, judging by what all files contain."""
+    content, *others = contents
+    is_joined = "results" in others and content not in ("verdicts", *_MAYBE_SCORES)
+    return first_is_truth(contents, inputs.accepts_saved) or (is_joined and is_gold(first, inputs.fields))

@@ -34,8 +34,10 @@ class SampledQuery(NamedTuple):
     query: str
     golds: tuple[Any, ...]
     retrieved: tuple[Any, ...]
-    only_ids: bool = False
-    """whether documents are in a table or in a mapping of ids to numbers, which cannot be matched by their texts"""
+    golds_are_ids: bool = False
+    """whether gold documents are in a table or in a mapping of ids to numbers: they have no texts and no metadata"""
+    retrieved_are_ids: bool = False
+    """the same of retrieved documents"""
 
     @property
     def size(self) -> int:
@@ -60,9 +62,9 @@ def sample_of_run(truth: Truth, run: Run, has_documents: Bools) -> tuple[Sampled
                 wanted.remove(query)
                 golds = _relevant(truth, truth.positions[query])
                 if isinstance(batch, RankedLists):
-                    sampled.append(_sampled(query, golds, batch.documents[at], are_ids))
+                    sampled.append(_sampled(query, golds, batch.documents[at], are_ids, False))
                 else:
-                    sampled.append(_sampled(query, golds, sorted(batch.of_query(at)), True))
+                    sampled.append(_sampled(query, golds, sorted(batch.of_query(at)), are_ids, True))
         if not wanted:
             break
     return first_queries(sampled)
@@ -72,7 +74,7 @@ def sample_of_lists(truth: Mapping[str, Any], run: Mapping[str, Any]) -> tuple[S
     """Documents of the first queries by id; those of a query are in a list, or the keys of a mapping to numbers."""
     wanted = nsmallest(MOST_QUERIES, (query for query, golds in truth.items() if golds and run.get(query)))
     return first_queries(
-        _sampled(query, truth[query], run[query], any(isinstance(side[query], Mapping) for side in (truth, run)))
+        _sampled(query, truth[query], run[query], *(isinstance(side[query], Mapping) for side in (truth, run)))
         for query in wanted
     )
 
@@ -99,14 +101,19 @@ def _relevant(truth: Truth, position: int) -> Sequence[DocumentLike]:
 
 
 def _sampled(
-    query: str, golds: Iterable[DocumentLike], retrieved: Iterable[DocumentLike], only_ids: bool
+    query: str,
+    golds: Iterable[DocumentLike],
+    retrieved: Iterable[DocumentLike],
+    golds_are_ids: bool,
+    retrieved_are_ids: bool,
 ) -> SampledQuery:
-    most = _MOST_IDS if only_ids else MOST_DOCUMENTS
+    most = _MOST_IDS if retrieved_are_ids else MOST_DOCUMENTS
     return SampledQuery(
         query,
         tuple(_plain(document, LONGEST_GOLD) for document in islice(golds, _MOST_GOLDS)),
         tuple(_plain(document, LONGEST_TEXT) for document in islice(retrieved, most)),
-        only_ids,
+        golds_are_ids,
+        retrieved_are_ids,
     )
 
 

@@ -110,16 +110,19 @@ def _candidates(sampled: Sequence[SampledQuery]) -> Iterator[Matcher]:
     changed = [folds for folds in _CASES if any(_changes(texts, folds) for pair in ids for texts in pair)]
     yield from (Same("id", folds) for folds in changed)
     yield from _prefixes("id", ids)
-    if any(each.only_ids for each in sampled):
+    if any(each.retrieved_are_ids for each in sampled):
         return
-    fields = _meta_fields(each.retrieved for each in sampled)
-    of_golds = _meta_fields(each.golds for each in sampled)
-    for field in fields:
-        yield Same(field)
-        if any(isinstance(gold, dict) for each in sampled for gold in each.golds):
+    golds_are_ids = any(each.golds_are_ids for each in sampled)
+    have_fields = any(isinstance(gold, dict) for each in sampled for gold in each.golds)
+    for field in _meta_fields(each.retrieved for each in sampled):
+        yield from () if golds_are_ids else (Same(field),)
+        if golds_are_ids or have_fields:
             yield Same(field, gold="id")
         else:
             yield from _prefixes(field, _ids(sampled, field))
+    if golds_are_ids:
+        return
+    of_golds = _meta_fields(each.golds for each in sampled)
     yield from (Same("id", gold=field) for field in of_golds)
     if all(any(map(_is_text, documents)) for documents in _sides(sampled)):
         yield from (Same("content"), Same("content", _ALL), Chunk(), Chunk(_ALL))

@@ -70,7 +70,7 @@ def _look(log: RecordSource, wanted: WantedResults, reading: LookOptions, path: 
         log.shape.what if log.shape else "results",
         {"record": len(records)},
         None if log.shape is None else log.shape.tool,
-        tuple(FieldRead(field, used[field], _shown_value(field, _example(examples, names[field]))) for field in names),
+        _read(names, used, examples),
         _unused(log, used, {} if results is None else results.numbers.columns),
         () if error is None else _seen(log),
         None if results is None else _matches(results),
@@ -78,7 +78,7 @@ def _look(log: RecordSource, wanted: WantedResults, reading: LookOptions, path: 
         (*(note for note in read_notes if note not in shown_above), *findings),
         error=error,
     )
-    return replace(look, commands=_commands(look, reading, path))
+    return replace(look, commands=_commands(look, reading, path, _has_texts(examples, names)))
 
 
 def _look_at_submission(log: RecordSource, reading: LookOptions, path: str | None) -> Look:
@@ -92,14 +92,12 @@ def _look_at_submission(log: RecordSource, reading: LookOptions, path: str | Non
         log.name,
         "a submission to TREC RAG",
         {"record": len(records)},
-        read=tuple(
-            FieldRead(field, name, _shown_value(field, _example(examples, name))) for field, name in names.items()
-        ),
+        read=_read(names, names, examples),
         unused=_unused(log, names, ()),
         measures=_measures(names, None, has_citations=True),
         error=KaratError("a submission to TREC RAG has no gold", place=log.name, hint=hint),
     )
-    return replace(look, commands=_commands(look, reading, path))
+    return replace(look, commands=_commands(look, reading, path, has_texts=False))
 
 
 def _names(chosen: ResultFields, examples: Sequence[Record], log: RecordSource) -> dict[str, str]:
@@ -110,6 +108,12 @@ def _names(chosen: ResultFields, examples: Sequence[Record], log: RecordSource) 
     if question and _example(examples, question) is not None and question != log.paths.get("query"):
         names["question"] = question
     return names
+
+
+def _read(names: Mapping[str, str], used: Mapping[str, str], examples: Sequence[Record]) -> tuple[FieldRead, ...]:
+    """Each field with where it is, and an example."""
+    values = {field: _example(examples, name) for field, name in names.items()}
+    return tuple(FieldRead(field, used[field], _shown_value(field, value)) for field, value in values.items())
 
 
 def _has_citations(examples: Sequence[Record], names: Mapping[str, str]) -> bool:
@@ -159,7 +163,18 @@ def _measures(names: Mapping[str, str], results: Results | None, *, has_citation
     return tuple(groups)
 
 
-def _commands(look: Look, reading: LookOptions, path: str | None) -> dict[str, str]:
+def _has_texts(examples: Sequence[Record], names: Mapping[str, str]) -> bool:
+    """Whether retrieved documents have texts, which a judge reads, or only ids."""
+    for record in examples if "retrieved" in names else ():
+        with suppress(KaratError):  # whoever evaluates them says what is wrong
+            for document in READERS["retrieved"](_example([record], names["retrieved"]), Place("")):
+                text = document if isinstance(document, str) else document_field(document, "content")
+                if isinstance(text, str) and len(text.split(maxsplit=1)) > 1:
+                    return True
+    return False
+
+
+def _commands(look: Look, reading: LookOptions, path: str | None, has_texts: bool) -> dict[str, str]:
     """What can be done next."""
     match, commands = best_match(look.matches), {}
     tasks = [group.task for group in look.measures if group.task]
@@ -167,9 +182,11 @@ def _commands(look: Look, reading: LookOptions, path: str | None) -> dict[str, s
         call = reading.call("evaluate_results", **match)
         commands["to evaluate it"] = call if path is None else reading.command("evaluate", [path], **match)
     if tasks:
-        judging = reading.call("estimate_judging", task=tasks)
+        of_passages = any("retrieved" in needed_fields(task) for task in tasks)
+        corpus = {"corpus": "CORPUS"} if of_passages and not has_texts else {}
+        judging = reading.call("estimate_judging", task=tasks, **corpus)
         if path is not None:
-            judging = reading.command("judge", [path], task=tasks, estimate=True)
+            judging = reading.command("judge", [path], task=tasks, **corpus, estimate=True)
         commands["what labels cost"] = judging
     return commands
 

@@ -21,7 +21,8 @@ _LONGEST_EXAMPLE = 36
 _LONGEST_NAMES = 66
 _SHORTEST_ID, _LONGEST_ID = 12, 24
 _REST_OF_MATCHES = len("gold found") + 9  # columns beside the name of a match and two ids
-_MOST_PATHS = 12
+_LONGEST_MEASURES = 46
+_MOST_PATHS, _MOST_PATHS_OF_TOOL = 14, 6  # which fields a tool writes is known
 _MOST_NAMES = 12
 _MOST_MATCHES = 4
 _SHOWN_ELSEWHERE = ("nothing-found", "match", "unjudged")  # what the table of matches shows, and shares of a run
@@ -116,15 +117,19 @@ class Look(Printable):
             rows = tuple((Cell(each.field), long_cell(each.example, _LONGEST_NAMES)) for each in self.read)
             yield Table(("contains", "names"), rows, notes, labels=2)
         if self.paths:
-            shown_paths = self.paths[:_MOST_PATHS]
+            shown_paths = self.paths[: _MOST_PATHS if self.tool is None else _MOST_PATHS_OF_TOOL]
             rows = tuple((*_cells(each.path), Cell(each.type), *_cells(example=each.example)) for each in shown_paths)
             more = len(self.paths) - len(shown_paths)
             yield Table(("field", "type", "example"), rows, (f"and {more:,} more",) if more else (), labels=3)
         if self.matches:
             yield self._match_table(self.matches)
         if self.measures:
-            rows = tuple((Cell(", ".join(group.measures)), Cell(_need(group))) for group in self.measures)
-            yield Table(("measures", "need"), rows, labels=2)
+            lines = [
+                (Cell(line), Cell("" if at else _need(group)))
+                for group in self.measures
+                for at, line in enumerate(wrap(", ".join(group.measures), _LONGEST_MEASURES, break_on_hyphens=False))
+            ]
+            yield Table(("measures", "need"), tuple(lines), labels=2)
 
     def _about_unused(self) -> list[str]:
         more = len(self.unused) - _MOST_NAMES
