@@ -74,9 +74,17 @@ def sample_of_lists(truth: Mapping[str, Any], run: Mapping[str, Any]) -> tuple[S
     """Documents of the first queries by id; those of a query are in a list, or the keys of a mapping to numbers."""
     wanted = nsmallest(MOST_QUERIES, (query for query, golds in truth.items() if golds and run.get(query)))
     return first_queries(
-        _sampled(query, truth[query], run[query], *(isinstance(side[query], Mapping) for side in (truth, run)))
+        _sampled(
+            query, _listed_golds(truth[query]), run[query], *(isinstance(side[query], Mapping) for side in (truth, run))
+        )
         for query in wanted
     )
+
+
+def _listed_golds(golds: Any) -> list[DocumentLike]:
+    """The gold documents of a query; of a mapping to grades, those that are relevant, or all of them if none is."""
+    relevant = [document for document, grade in golds.items() if grade > 0] if isinstance(golds, Mapping) else []
+    return relevant or list(golds)
 
 
 def first_queries(sampled: Iterable[SampledQuery]) -> tuple[SampledQuery, ...]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from karat.documents.fields import document_field
 from karat.errors import KaratError, Place, plural, shown
-from karat.errors.suggestions import SuggestedCall
 from karat.evaluation.look.commands import LookOptions
 from karat.evaluation.look.screen import FieldRead, FieldSeen, Look, MeasureGroup, best_match, notes_of
 from karat.evaluation.results import measures_of_log, scores_of_parts
@@ -132,7 +131,7 @@ def _evaluated(
         selected = select_measures(_ANY_MEASURE) if "documents" in results.parts else {}
         scores = [*scores_of_parts(results, selected, settings, "")]
     except KaratError as error:
-        return None, (), SuggestedCall.without_look(error)
+        return None, (), error
     findings = notes_of(finding for each in scores for finding in each.findings)
     unscored = [f"{message}. {hint}".strip() for message, _, hint in results.unscored]
     return results, (*findings, *unscored), None
