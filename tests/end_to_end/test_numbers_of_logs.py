@@ -138,3 +138,10 @@ def test_a_judge_reads_documents_in_the_order_of_scores(folder: Path) -> None:
     ranks = {(each["query"], each["id"]): each["rank"] for each in records if each.get("type") == "passage"}
     assert ranks["q1", "d1"] == 1
     assert ranks["q1", "d2"] == 2
+
+
+def test_a_sheet_lists_documents_in_the_order_of_scores_and_names_the_command_with_it(folder: Path) -> None:
+    words = ("verdicts", "template", "a.jsonl", "--task", "context", "--order", "score", "-o", "sheet.csv")
+    assert "--order score" in good(folder, *words)
+    sheet = (folder / "sheet.csv").read_text()
+    assert sheet.index("Gold") < sheet.index("Iron")

@@ -27,6 +27,7 @@ from karat.options import (
 Function = TypeVar("Function", bound=Callable[..., Any] | click.Command)
 
 FORMATS: tuple[str, ...] = get_args(Format)
+ORDER = "What each list of documents in results is sorted by: score. By default, it keeps its order"
 
 
 def option(*names: str, group: str, help: str, **attributes: Any) -> Callable[[Function], Function]:  # noqa: A002
@@ -343,6 +344,5 @@ lower_is_better = option(
 def system_options(unknown_labels: Option = UNKNOWN_LABELS, on_spark: str = "") -> Callable[[Function], Function]:
     """The options of an evaluation, as `karat.options` declares them; the labels and texts; and how files are read."""
     match, *others = _EVALUATION_OPTIONS.values()
-    help = f"What each list of documents in results is sorted by: score. By default, it keeps its order{on_spark}."  # noqa: A001
-    order = option("--order", group=EVALUATED, metavar="ORDER", help=help)
+    order = option("--order", group=EVALUATED, metavar="ORDER", help=f"{ORDER}{on_spark}.")
     return in_order(match, _verdict_options(unknown_labels), queries, corpus, *others, order, fields, input_options)

@@ -15,7 +15,7 @@ from karat.cli.joined_options import joined_options
 from karat.cli.parser import EVALUATED, OUTPUT, Command, Group
 from karat.cli.terminal import print_error, print_text
 from karat.errors import KaratError, did_you_mean, plural, printable
-from karat.options import Recipe
+from karat.options import Order, Recipe
 
 _RECIPES: tuple[str, ...] = get_args(Recipe)
 _SUMMARY = "summary"
@@ -128,6 +128,7 @@ def summary(files: tuple[str, ...], n: int | None, export: str | None, **values:
     required=True,
     help="The sheet to write, .csv or .tsv. An existing file is not overwritten, as it may contain labels.",
 )
+@opt.option("--order", group=_LABELLED, metavar="ORDER", help=f"{opt.ORDER}.")
 @opt.fields
 def template(
     results: str,
@@ -139,11 +140,12 @@ def template(
     answers: str | None,
     queries: tuple[str, ...],
     corpus: tuple[str, ...],
+    order: Order | None,
     fields: tuple[str, ...],
     records: str | None,
 ) -> None:
     """Write a sheet with a row for each label that people are to give."""
-    from karat.cli.inputs import Inputs, parse_fields
+    from karat.cli.inputs import Inputs, parse_fields, parse_order
     from karat.cli.output import say_written
     from karat.grounding.labels.recipes import needed_fields
     from karat.grounding.responses.results import read_responses
@@ -164,6 +166,7 @@ def template(
         fields=parse_fields(fields),
         needed=needed_fields(task),
         records=records,
+        order=parse_order({"order": order}),
         joins=JoinedSources.of(gold, answers, parse_fields(fields)),
     )
     known = [*labels.items.values()] if labels else []
@@ -173,7 +176,8 @@ def template(
     say_written(file, f"{rows} to give, about {plural(sheet.queries, 'query')}")
     lines = [f"note: {note}." for note in (*(labels.notes if labels else ()), *read.notes, *sheet.notes)]
     imported = os.path.splitext(file)[0] + ".jsonl"
-    reading = [*(part for field in fields for part in ("--field", field)), *(["--records", records] if records else [])]
+    reading = [part for field in fields for part in ("--field", field)]
+    reading += [*(["--records", records] if records else []), *(["--order", order] if order else [])]
     named = results if system is None else f"{results}:{system}"
     measures = [part for measure in sheet.measures for part in ("-m", measure)]
     steps = [["verdicts", "import", file, "-o", imported]]
