@@ -213,7 +213,7 @@ def test_the_questions_of_a_beir_folder_are_read_if_the_log_has_no_ids(tmp_path:
 def test_an_error_in_the_gold_names_the_file_of_the_gold(tmp_path: Path) -> None:
     (tmp_path / "gold.json").write_text(json.dumps({"q1": {"d1": "high"}}))
     (tmp_path / "log.jsonl").write_text(lines(LOG))
-    with pytest.raises(KaratError, match=r"gold\.json, the ground truth, query q1.*'high'") as error:
+    with pytest.raises(KaratError, match=r"gold\.json, query q1: .*'high'") as error:
         evaluate_results(tmp_path / "log.jsonl", "RR", truth=tmp_path / "gold.json")
     assert "log.jsonl" not in str(error.value)
 
@@ -237,7 +237,7 @@ def test_gold_of_the_log_is_not_used_if_other_gold_is_given_and_a_note_says_so()
     log = [{**record, "ground_truth": ["d9"], "gold_answers": ["x"]} for record in LOG]
     scores = evaluate_results(log, ["RR", "EM"], truth={"q1": {"d1": 1}, "q2": {"d2": 1}})
     assert scores.means == {"RR": 0.75, "EM": 0.0}
-    assert "the results: the field 'ground_truth' is not used, because the ground truth is given" in notes(scores)
+    assert "the results: the field 'ground_truth' is not used: what is in the ground truth counts" in notes(scores)
 
 
 def test_lists_of_texts_are_gold_for_what_the_log_has() -> None:

@@ -314,9 +314,10 @@ def scores_of_parts(read: Results, measures: Selection, settings: Mapping[str, A
         except KaratError as error:  # the ground truth and the run are in the results
             if error.place is None:
                 raise
-            is_gold = error.place.source == "the ground truth"
-            outer = (is_gold and read.gold) or read.name
-            raise error.but(place=error.place.of(outer)) from error.__cause__
+            is_gold = error.place.source == "the ground truth" and bool(read.gold)
+            if is_gold and read.gold == error.place.source:
+                raise
+            raise error.but(place=error.place.of(read.gold if is_gold else read.name)) from error.__cause__
         yield scores
     if of_answers := of_subject(measures, "answers"):
         yield score_answers(read.gold_answers, read.answers, of_answers, settings["missing"], name, read.name)

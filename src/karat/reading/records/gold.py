@@ -16,6 +16,7 @@ from typing import Any, Literal
 from karat.caching import cached_property
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.errors import KaratError, Message, Parameter, Place, plural, require
+from karat.errors.arguments import sorted_set
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.json_decoding import decode_json
 from karat.reading.bytes.names import FORMATS
@@ -29,8 +30,9 @@ from karat.reading.pairs.columns import lists_to_read
 from karat.reading.pairs.data_sets import is_data_set, named_data_set
 from karat.reading.pairs.files import DescribedFile
 from karat.reading.pairs.objects import records_of, rereadable
-from karat.reading.records.answer_rows import is_squad
+from karat.reading.records.answer_rows import HINT, is_squad
 from karat.reading.records.answers import read_gold_answers, read_predicted_answers
+from karat.reading.records.field_readers import documents_of_record
 from karat.reading.records.keyed import KeyedEntries, KeyedEntry, as_key, entries_of_records, key_columns
 from karat.reading.records.likely_fields import may_be_results
 from karat.reading.records.paths import Record, field_value
@@ -217,7 +219,10 @@ class _GoldReader:
     def _documents(self) -> KeyedEntries:
         of = self.of
         read = truth_by_query(of.source, columns=of.columns, format=of.format, split=of.split, name=of.name)
-        documents = {identifier(query, of.name): docs for query, docs in read.documents.items()}
+        documents = {
+            (query := identifier(name, of.name)): _listed(docs, Place(of.name, query=query))
+            for name, docs in read.documents.items()
+        }
         keyed = self._keyed("truth", documents, [*map(str, read.notes)])
         folder = of.folder
         return keyed if folder is None else replace(keyed, with_texts=lambda: _with_texts(keyed, folder))
@@ -234,7 +239,7 @@ class _GoldReader:
         """Entries whose only key is the query; those of a list are in the order of the queries of the log."""
         name = self.of.name
         queries: Sequence[str] = [*values] if self.queries is None else self.queries
-        require(values, "it is empty", _WHAT_IS_GOLD, place=name)
+        require(values, "it is empty", HINT["answer"] if field == "answer" else _WHAT_IS_GOLD, place=name)
         if len(queries) != len(values):
             what = f"the log has {plural(len(queries), 'query')}, and this list has {plural(len(values), 'entry')}"
             raise KaratError(what, place=name, hint="Lists are matched by position: one entry per query of the log.")
@@ -281,6 +286,11 @@ def _with_gold_named_answer(records: Sequence[Record], fields: Mapping[str, str]
     if by_field["truth"] or by_field["gold_answers"] or by_field["retrieved"] or not by_field["answer"]:
         return fields
     return {**fields, "gold_answers": str(find_column(names, "answer"))}
+
+
+def _listed(documents: Any, place: Place) -> Any:
+    """The documents of a query as a list or by grade; what is neither is an error."""
+    return documents_of_record(sorted_set(documents) if isinstance(documents, set | frozenset) else documents, place)
 
 
 def _is_gold(value: Any) -> bool:

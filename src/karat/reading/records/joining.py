@@ -62,6 +62,8 @@ def joined(
     if not first:
         return log
     about = _Log.of(log, first, fields or {}, joins)
+    if not any(key is not None for row in about.keys for key in row):
+        return log  # that there are no queries is an error of the log
     values: list[dict[str, Any]] = [{} for _ in about.keys]
     unanswered: list[tuple[Place, str | None, dict[str, Any]]] = []
     replaced: set[str] = set()
@@ -170,7 +172,7 @@ def _notes(log: str, about: _Log, matched: Matched, provided: set[str]) -> list[
     unused = [shown(name) for field, name in about.own.items() if field in provided]
     if unused:
         fields = f"field {unused[0]} is" if len(unused) == 1 else f"fields {enumeration(unused, 'and')} are"
-        notes.append(f"{log}: the {fields} not used, because {source.name} is given")
+        notes.append(f"{log}: the {fields} not used: what is in {source.name} counts")
     return notes
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
+from karat.caching import cached_property
 from karat.documents.ids import identifier, reject_lone_surrogates
 from karat.documents.normalization import normalizer
 from karat.errors import KaratError, Message, Parameter, Place, shown
@@ -133,9 +134,10 @@ def match_entries(name: str, columns: Sequence[str], keys: Sequence[Keys], sourc
     regard to white space, case and Unicode form. Records that have no such entry have None.
     """
     pairs = sorted(product(range(len(columns)), range(len(source.columns))), key=lambda pair: (sum(pair), pair))
+    indexes = [_Index(source, column) for column in range(len(source.columns))]
     for fold in (False, True):
         for of_log, of_entry in pairs:
-            index = _Index.of(source, of_entry)
+            index = indexes[of_entry]
             if fold or any(row[of_log] in index.exact for row in keys):
                 found = [index.find(row[of_log]) for row in keys]
                 if any(found):
@@ -174,19 +176,25 @@ class _Index:
     """The entries of a source by their keys in one column."""
 
     source: KeyedEntries
-    exact: dict[str, list[KeyedEntry]]
-    folded: dict[str, list[KeyedEntry]]
+    column: int
 
-    @classmethod
-    def of(cls, source: KeyedEntries, column: int) -> _Index:
+    @cached_property
+    def exact(self) -> dict[str, list[KeyedEntry]]:
+        """The entries by their keys as they are."""
         exact: dict[str, list[KeyedEntry]] = {}
-        folded: dict[str, list[KeyedEntry]] = {}
-        for entry in source.entries:
-            if (key := entry.keys[column]) is not None:
+        for entry in self.source.entries:
+            if (key := entry.keys[self.column]) is not None:
                 exact.setdefault(key, []).append(entry)
-                if _is_question(key):
-                    folded.setdefault(_folded(key), []).append(entry)
-        return cls(source, exact, folded)
+        return exact
+
+    @cached_property
+    def folded(self) -> dict[str, list[KeyedEntry]]:
+        """The entries by their questions without regard to white space, case and Unicode form."""
+        folded: dict[str, list[KeyedEntry]] = {}
+        for key, entries in self.exact.items():
+            if _is_question(key):
+                folded.setdefault(_folded(key), []).extend(entries)
+        return folded
 
     def find(self, key: str | None) -> KeyedEntry | None:
         """The entry with a key, if there is one; it is an error if several say different things."""
