@@ -635,7 +635,7 @@ def test_results_with_only_answers_get_the_default_answer_measures(folder: Path)
     whole = json.loads(good(folder, "evaluate", "answers.jsonl", "--format", "json"))
     assert tuple(whole["means"]) == DEFAULT_ANSWER_MEASURES
     assert good(folder, "evaluate", "answers.jsonl", "-m", "F1", "--format", "csv") == "run,TokenF1\nanswers,0.0\n"
-    assert "--field truth=" in mistake(folder, "evaluate", "answers.jsonl", "-m", "RR")
+    assert "gold documents (truth)" in mistake(folder, "evaluate", "answers.jsonl", "-m", "RR")
 
 
 def test_f1_is_ambiguous_if_results_contain_documents_and_answers(folder: Path) -> None:

@@ -107,6 +107,8 @@ def content_of(
         return "documents" if file.first_byte() else "nothing"
     if start.format == "json" and isinstance(start.value, dict):
         content = _content_of_object(start.value, fields or {})
+        if content == "documents":
+            reject_elasticsearch(start.value, file.name)
         # The format of saved scores is never given.
         return "documents" if form is not None and content == "documents or scores" else content
     if not start.names:
@@ -231,21 +233,37 @@ def _has_given(names: Collection[str], fields: Mapping[str, str]) -> bool:
 def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:
     if any(keys <= value.keys() and isinstance(value.get("means", value.get("runs")), dict) for keys in _SAVED):
         return "scores"
+    if _are_pairs_by_query(value):
+        return _content_of_mappings(value)
     if recognize_records([value]) or paths_of_records(value) or _has_given({*value}, fields):
         return "results"
     if elasticsearch_content(value):
         return "documents"
     if value and all(isinstance(each, dict | list) for each in value.values()):
-        if len(value) == 1 and is_spelling(next(iter(value)), "query"):
-            return "documents"  # the first column of a large data frame
-        rows = [each for each in value.values() if isinstance(each, dict) and each]
-        # The last row may be cut off.
-        numbers = all(isinstance(number, int | float) for row in rows for number in row.values())
-        same = len(rows) == len(value) and numbers and all(row.keys() == rows[0].keys() for row in rows[:-1])
-        return "documents or scores" if same and rows[-1].keys() <= rows[0].keys() else "documents"
+        return _content_of_mappings(value)
     if not value:
         return "nothing"
     return _guess(Sample("json", tuple(value), (value,)), _EVALUATED, fields) or "records"
+
+
+def _are_pairs_by_query(value: Mapping[str, Any]) -> bool:
+    """Whether this is `{query: {doc: number}}`, whatever the queries are called."""
+    rows = [*value.values()]
+    return bool(rows) and all(
+        isinstance(row, dict) and row and all(isinstance(number, int | float) for number in row.values())
+        for row in rows
+    )
+
+
+def _content_of_mappings(value: Mapping[str, Any]) -> Content:
+    """What an object contains whose values are objects and lists."""
+    if len(value) == 1 and is_spelling(next(iter(value)), "query"):
+        return "documents"  # the first column of a large data frame
+    rows = [each for each in value.values() if isinstance(each, dict) and each]
+    # The last row may be cut off.
+    numbers = all(isinstance(number, int | float) for row in rows for number in row.values())
+    same = len(rows) == len(value) and numbers and all(row.keys() == rows[0].keys() for row in rows[:-1])
+    return "documents or scores" if same and rows[-1].keys() <= rows[0].keys() else "documents"
 
 
 def _headerless(names: Sequence[str]) -> str | None:

@@ -17,6 +17,7 @@ from karat.reading.pairs.delimited_layout import separator_of
 from karat.reading.records.json_frames import frame_in_json
 
 _START = 1 << 16  # bytes
+_LONGEST_START = 1 << 24  # bytes, if the first record is long
 _ROWS = 20  # or lines of JSON
 # A text, the beginning of one that does not end, a mark, or a number or word.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|".*\Z|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
@@ -45,8 +46,12 @@ def sample(file: InputFile, form: str | None = None) -> Sample:
         return _of_arrow(file, form)
     if form == "trec":
         return Sample("trec")
-    start = file.start(_START)
-    is_cut = len(start) == _START
+    size = _START
+    start = file.start(size)
+    while len(start) == size and size < _LONGEST_START and not _has_record(start, form):
+        size *= 4
+        start = file.start(size)
+    is_cut = len(start) == size
     text = start.decode(errors="replace")
     if form in ("csv", "tsv"):
         return _of_table(text, form, not is_cut)
@@ -60,6 +65,16 @@ def sample(file: InputFile, form: str | None = None) -> Sample:
         value = frame.records
     records = tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
     return Sample("json", _names(records), records, value, is_cut=is_cut)
+
+
+def _has_record(start: bytes, form: Format) -> bool:
+    """Whether the first record of JSON, or the first value of an object, is whole."""
+    if form == "jsonl":
+        return b"\n" in start.lstrip()
+    if form != "json":
+        return True
+    value = beginning_of_json(start.decode(errors="replace"))
+    return not isinstance(value, list | dict) or len(value) > 1
 
 
 def beginning_of_json(text: str) -> Any:

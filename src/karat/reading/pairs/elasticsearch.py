@@ -1,4 +1,4 @@
-"""Requests and responses of Elasticsearch, which are not read: an error says what they are, and what to write."""
+"""Requests and responses of search engines, which are not read: an error says what they are, and what to write."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from karat.errors import KaratError
 
-Content = Literal["request", "response", "search"]
+Content = Literal["request", "response", "search", "vespa"]
 
+_MOST_KEYS = 3  # of a response of Vespa: root, timing and trace
 _LINES = 'Write a line for each query: {"query": "q1", "documents": '
 _ERRORS: dict[Content, tuple[str, str]] = {
     "request": (
@@ -17,6 +18,10 @@ _ERRORS: dict[Content, tuple[str, str]] = {
     ),
     "response": ("this is a response of Elasticsearch's _rank_eval, which is not read", f'{_LINES}["d1", "d2"]}}.'),
     "search": ("the response to a search does not name its query", f'{_LINES}response["hits"]["hits"]}}.'),
+    "vespa": (
+        "this is a response of Vespa, which does not name its query",
+        'Write a line for each query: {"query": "How soft is gold?", "response": {"root": ...}}.',
+    ),
 }
 
 
@@ -28,7 +33,7 @@ def reject_elasticsearch(value: Mapping[str, Any], name: str) -> None:
 
 
 def elasticsearch_content(value: Mapping[str, Any]) -> Content | None:
-    """What an object of Elasticsearch is: a request or a response of `_rank_eval`, or the response to a search."""
+    """What an object of a search engine is: a request or a response of `_rank_eval`, or the response to a search."""
     inner = value.get("rank_eval")
     if len(value) == 1 and isinstance(inner, dict) and {"metric_score", "details"} <= inner.keys():
         return "response"  # as the documentation of Elasticsearch shows it
@@ -37,6 +42,14 @@ def elasticsearch_content(value: Mapping[str, Any]) -> Content | None:
         return "request"
     if isinstance(details, dict) and isinstance(value.get("metric_score", {}), int | float | str | None):
         return "response"
+    root = value.get("root")
+    if (
+        len(value) <= _MOST_KEYS
+        and isinstance(root, dict)
+        and "relevance" in root
+        and {"children", "fields"} & root.keys()
+    ):
+        return "vespa"
     is_search = isinstance(value.get("took"), int) and "hits" in value
     return "search" if is_search or (isinstance(responses, list) and _any_has(responses, "hits")) else None
 

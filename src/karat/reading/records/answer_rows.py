@@ -21,7 +21,7 @@ from karat.reading.columns.spellings import find_column
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.objects import MOST_FIELDS
 from karat.reading.records.json_frames import frame_in_json
-from karat.reading.records.list_texts import ListsAsText
+from karat.reading.records.list_texts import ListsAsText, parsed_list
 from karat.reading.records.paths import Record, field_names_of, field_value
 from karat.reading.records.record_files import records_from_frame, records_of_file
 from karat.reading.records.records import is_single_json_value, objects_from_json_lines, records_from_list
@@ -55,6 +55,8 @@ class AnswerFields:
     """the names that the caller gave, by field"""
     source: str
     notes: list[str] = dataclass_field(default_factory=list)
+    parses_lists: bool = False
+    """whether lists that were written as text are read as lists, if all values in records are such"""
     lists_as_text: ListsAsText = dataclass_field(default_factory=ListsAsText)
 
     @property
@@ -220,6 +222,10 @@ def _from_records(records: Iterable[tuple[Place, Record]], fields: AnswerFields,
     golds: dict[str, tuple[Place, list[str]]] = {}
     rows = list(_answers_of_records(records, fields, noun))
     fields.lists_as_text = ListsAsText.of(fields.field, ((place, value) for place, _, value in rows))
+    if fields.parses_lists and fields.lists_as_text.is_field:
+        rows = [(place, query, value and parsed_list(value, place)) for place, query, value in rows]
+        fields.notes.append(f"{fields.source}: gold answers that are lists in the form of text are read as lists")
+        fields.lists_as_text = ListsAsText()
     for place, query, value in rows:
         _, texts = golds.setdefault(query, (place, []))
         texts.extend(() if value is None else as_gold_answers(value, place))

@@ -55,7 +55,7 @@ def read_gold_answers(
     """
     if isinstance(source, GoldAnswers):
         return source
-    golds = read_part_of_gold_answers(source, fields, name)
+    golds = read_part_of_gold_answers(source, fields, name, is_whole=True)
     check_gold_answers(golds.lists_as_text, source_name(source, name), has_any=bool(golds.by_query))
     return golds
 
@@ -67,12 +67,17 @@ def check_gold_answers(lists_as_text: ListsAsText, name: str, *, has_any: bool) 
         raise KaratError("no gold answers found", place=name, hint=HINT["gold_answers"])
 
 
-def read_part_of_gold_answers(source: Any, fields: Mapping[str, str] | None, name: str) -> GoldAnswers:
-    """Read the gold answers of some questions, of which there may be none."""
+def read_part_of_gold_answers(
+    source: Any, fields: Mapping[str, str] | None, name: str, *, is_whole: bool = False
+) -> GoldAnswers:
+    """Read the gold answers of some questions, of which there may be none.
+
+    If these are all there are, and the cells of a table are lists that were written as text, they are read as lists.
+    """
     name = source_name(source, name)
     source = InputFile.of(source) if is_file(source) else rereadable(source, name)
     field_names(fields)
-    of_source = AnswerFields("gold_answers", fields, name)
+    of_source = AnswerFields("gold_answers", fields, name, parses_lists=is_whole)
     if _is_plain(source):
         # The common case needs no check of each answer.
         golds: dict[str, tuple[str, ...] | None] = {query: (text,) for query, text in source.items()}

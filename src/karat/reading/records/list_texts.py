@@ -28,13 +28,32 @@ def list_fields(records: Iterable[tuple[Place, Record]], fields: Mapping[str, Co
 
     `fields` has the names that each field of results may have.
     """
+    return [name for name, kinds in _kinds(records, fields).items() if kinds == {True}]
+
+
+def mixed_notes(
+    records: Iterable[tuple[Place, Record]], fields: Mapping[str, Collection[str]], place: Place | str
+) -> tuple[str, ...]:
+    """Notes on fields in which some values look like lists that were written as text, and others do not."""
+    mixed = [name for name, kinds in _kinds(records, fields).items() if kinds == {True, False}]
+    return tuple(
+        f"{place}: only some texts of the field {shown(name)} look like lists, so none of them is read as a list"
+        for name in mixed
+    )
+
+
+def _kinds(
+    records: Iterable[tuple[Place, Record]], fields: Mapping[str, Collection[str]]
+) -> dict[str, set[bool | None]]:
+    """Whether the first values of each field are lists that were written as text; None for what is no text."""
     field_of = {name: field for field, names in fields.items() for name in names}
-    are_lists: dict[str, bool] = {}
+    kinds: dict[str, set[bool | None]] = {}
     for _, record in islice(records, _CHECKED):
         for name, field in field_of.items():
-            if not is_missing(value := record.get(name)) and are_lists.get(name, True):
-                are_lists[name] = is_list_as_text(field, value)
-    return [name for name, are in are_lists.items() if are]
+            if not is_missing(value := record.get(name)):
+                kind = is_list_as_text(field, value) if isinstance(value, str) else None
+                kinds.setdefault(name, set()).add(kind)
+    return kinds
 
 
 def with_lists(records: Iterable[tuple[Place, Record]], names: Collection[str]) -> Iterator[tuple[Place, Record]]:
@@ -117,9 +136,14 @@ class ListsAsText:
         first = min((part.first for part in all_parts if part.first is not None), default=None)
         return cls(first, place, any(part.has_others for part in all_parts))
 
+    @property
+    def is_field(self) -> bool:
+        """Whether all values are such lists."""
+        return self.first is not None and not self.has_others
+
     def check(self) -> None:
         """Raise an error if all values are such lists: each would be one document or answer."""
-        if self.first is not None and not self.has_others:
+        if self.is_field:
             raise list_as_text_error(self.first, self.place)
 
 

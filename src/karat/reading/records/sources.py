@@ -17,7 +17,7 @@ from karat.reading.bytes.part_files import check_files
 from karat.reading.pairs.objects import records_of
 from karat.reading.records.document_parts import wrong_part_error
 from karat.reading.records.likely_fields import paths_of_records, unused_fields
-from karat.reading.records.list_texts import list_fields, lists_note, with_lists
+from karat.reading.records.list_texts import list_fields, lists_note, mixed_notes, with_lists
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.record_files import records_reader
 from karat.reading.records.records import INNER_FIELDS, Rereadable, field_names, records_from_list
@@ -133,7 +133,9 @@ def _record_source(
             hint = f"Logs of {tool} have other fields; without a format, the tool is recognized by them."
             raise KaratError(f"this is not a log of {tool}", place=name, hint=hint)
         present = {name for _, record in islice(records, 1) for name in record}
-        names = list_fields(records, list_names(present, {**(shape.fields if shape else {}), **fields}))
+        may_be_lists = list_names(present, {**(shape.fields if shape else {}), **fields})
+        names = list_fields(records, may_be_lists)
+        source = replace(source, notes=(*source.notes, *mixed_notes(records, may_be_lists, name)))
     except KaratError as error:  # whoever reads them finds it again, and what is wrong before it
         if given_path or tool is not None or isinstance(error, SeveralListsError):
             raise
@@ -201,5 +203,5 @@ def _shaped(source: RecordSource, shape: Shape) -> RecordSource:
 
     paths = shape.paths_read(source.records)
     unnamed = Rereadable(lambda: shape.records_of(source.records))
-    notes = (shape.note(paths, source.name), *source.notes)
+    notes = (shape.note(paths, source.name), *shape.text_notes(source.records, source.name), *source.notes)
     return replace(source, records=Rereadable(shaped), notes=notes, shape=shape, paths=paths, unnamed=unnamed)

@@ -13,6 +13,7 @@ sample, which the tests read. A new tool is such a file and its sample. A shape 
 - `fields`: where karat's fields are: one path, or several, of which the first is taken that leads to something.
 - `attributes`: whether spans have attributes as lists of keys and values, as OTLP writes them.
 - `separator`: what is between the entries of a list that was written as text into a table.
+- `texts`: the path of an object inside a document; if no path leads to a content, it is the longest text in it.
 - `documents`: where the id, content, score and metadata of a document are, if they have other names than usual.
 - `scores`: where scores are that the tool computed: see `karat.reading.shapes.scores`. Numbers that are fields of the
   records themselves need no such table.
@@ -62,6 +63,7 @@ class Shape:
     parents: tuple[str, ...] = ()
     attributes: bool = False
     separator: str | None = None
+    texts: str | None = None
     documents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     scores: ScorePlaces = field(default_factory=ScorePlaces)
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -125,7 +127,10 @@ class Shape:
     def _with_documents(self, value: Any, place: Place | str) -> Any:
         if isinstance(value, str) and self.separator and not value.startswith("["):
             return value.split(self.separator)
-        return with_parts(value, self.documents, place)
+        documents = with_parts(value, self.documents, place)
+        if self.texts is None or not isinstance(documents, list):
+            return documents
+        return [_with_longest_text(document, self.texts, place) for document in documents]
 
     def paths_read(self, source: Iterable[tuple[Place, Record]]) -> dict[str, str]:
         """Where each field of the first records is read from."""
@@ -138,6 +143,19 @@ class Shape:
             for name in self.fields
         }
         return {name: path for name, path in paths.items() if path is not None}
+
+    def text_notes(self, source: Iterable[tuple[Place, Record]], place: Place | str) -> tuple[str, ...]:
+        """That the contents of the first documents are read from texts whose names are not usual."""
+        if self.texts is None or "retrieved" not in self.fields:
+            return ()
+        lists = [_first(record, self._paths("retrieved")) for _, record in islice(self.records_of(source), _FIRST)]
+        documents = [with_parts(entries, self.documents, place) for entries in lists if isinstance(entries, list)]
+        names = (_longest_text(document, self.texts, place) for entries in documents for document in entries)
+        name = next((name for name in names if name is not None), None)
+        if name is None:
+            return ()
+        text = f"the longest text of {self.texts}, such as {shown(name)}, is the content of a document"
+        return (f"{place}: {text}; --field retrieved.content={self.texts}.NAME reads another one",)
 
     def note(self, paths: Mapping[str, str], place: Place | str) -> str:
         """What was recognized, and where the fields are read from; long paths are left out."""
@@ -174,6 +192,21 @@ def with_parts(value: Any, paths: Mapping[str, str | Sequence[str]], place: Plac
 def _document(entry: Record, paths: Mapping[str, str | Sequence[str]], place: Place | str) -> Record:
     parts = {name: _first(entry, _listed(of_part), place) for name, of_part in paths.items()}
     return {**entry, **{name: value for name, value in parts.items() if value is not None}}
+
+
+def _with_longest_text(document: Any, path: str, place: Place | str) -> Any:
+    """A document without a content, with the longest text of an object inside it as its content."""
+    name = _longest_text(document, path, place)
+    return document if name is None else {**document, "content": field_value(document, f"{path}.{name}", place)}
+
+
+def _longest_text(document: Any, path: str, place: Place | str) -> str | None:
+    """The name of the longest text of an object inside a document that has no content."""
+    inner = field_value(document, path, place) if isinstance(document, Mapping) else None
+    if not isinstance(inner, Mapping) or document.get("content") is not None:
+        return None
+    texts = {name: len(text) for name, text in inner.items() if isinstance(text, str) and " " in text.strip()}
+    return max(texts, key=texts.__getitem__, default=None)
 
 
 def recognize(source: Iterable[tuple[Place, Record]], tool: str | None = None) -> Shape | None:
