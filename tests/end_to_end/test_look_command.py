@@ -166,7 +166,7 @@ def test_gold_in_another_file_is_joined_in_the_order_of_an_evaluation_or_by_an_o
         screen = good(tmp_path, "look", *words)
         assert "truth       truth       1 document: 'd1'" in screen
         assert "to evaluate it: karat evaluate log.jsonl --truth gold.json\n" in screen
-    assert "R@100" in good(tmp_path, "evaluate", "log.jsonl", "--truth", "gold.json")
+    assert "nDCG@5" in good(tmp_path, "evaluate", "log.jsonl", "--truth", "gold.json")
     assert "`karat evaluate log.jsonl --truth GOLD`" in run_here(tmp_path, "look", "log.jsonl").stdout
 
 

@@ -408,7 +408,7 @@ def test_complete_data_gives_no_warning(caplog: pytest.LogCaptureFixture) -> Non
 
 def test_if_nothing_is_found_the_warning_suggests_to_match_by_chunk(caplog: pytest.LogCaptureFixture) -> None:
     DocumentRecallEvaluator().run([["Gold is soft."]], [["is soft"]])
-    assert "use match=chunk" in caplog.text
+    assert "match='chunk'" in caplog.text
 
 
 @each_evaluator

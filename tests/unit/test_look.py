@@ -57,7 +57,7 @@ def test_records_in_memory_get_calls_instead_of_commands() -> None:
             {"nDCG@10": "gold documents", "ContextPrecision": "labels", "TokenF1": None},
         ),
         ({"query": "q", "answer": "a"}, {"TokenF1": "gold answers", "AnswerRelevance": "labels", "Faithfulness": None}),
-        ({"query": "q", "truth": ["d"]}, {"nDCG@10": None, "Faithfulness": None}),
+        ({"query": "q", "truth": ["d"]}, {"nDCG@5": None, "Faithfulness": None}),
     ],
 )
 def test_measures_are_listed_with_what_they_need(record: dict[str, Any], needs: dict[str, str | None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -27,7 +27,7 @@ from karat.reading.records.records import without_collection
 from karat.reading.records.result_fields import PARTS, ROLES, ResultFields, fields_of_results
 from karat.reading.records.results import Results, WantedResults, question_name, results_of
 from karat.reading.records.sources import RecordSource, read_records
-from karat.registry.selection import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES, of_subject, select_measures
+from karat.registry.selection import DEFAULT_ANSWER_MEASURES, default_measures, of_subject, select_measures
 
 _FIRST = 100  # records that show what fields contain
 _LONGEST = 100  # characters of an example
@@ -73,7 +73,7 @@ def _look(log: RecordSource, wanted: WantedResults, reading: LookOptions, path: 
         _unused(log, used, {} if results is None else results.numbers.columns),
         () if error is None else _seen(log),
         None if results is None else _matches(results),
-        _measures(names, results, has_citations=_has_citations(examples, names)),
+        _measures(names, results, _longest(examples, names), has_citations=_has_citations(examples, names)),
         (*(note for note in read_notes if note not in shown_above), *findings),
         error=error,
     )
@@ -93,7 +93,7 @@ def _look_at_submission(log: RecordSource, reading: LookOptions, path: str | Non
         {"record": len(records)},
         read=_read(names, names, examples),
         unused=_unused(log, names, ()),
-        measures=_measures(names, None, has_citations=True),
+        measures=_measures(names, None, _longest(examples, names), has_citations=True),
         error=KaratError("a submission to TREC RAG has no gold", place=log.name, hint=hint),
     )
     return replace(look, commands=_commands(look, reading, path, has_texts=False))
@@ -113,6 +113,12 @@ def _read(names: Mapping[str, str], used: Mapping[str, str], examples: Sequence[
     """Each field with where it is, and an example."""
     values = {field: _example(examples, name) for field, name in names.items()}
     return tuple(FieldRead(field, used[field], _shown_value(field, value)) for field, value in values.items())
+
+
+def _longest(examples: Sequence[Record], names: Mapping[str, str]) -> int:
+    """The length of the longest list of retrieved documents."""
+    lists = (_example([record], names["retrieved"]) for record in examples) if "retrieved" in names else ()
+    return max((len(each) for each in lists if isinstance(each, Sized)), default=0)
 
 
 def _has_citations(examples: Sequence[Record], names: Mapping[str, str]) -> bool:
@@ -142,7 +148,9 @@ def _matches(results: Results) -> Trials | None:
     return try_matches(sampled) if sampled else None
 
 
-def _measures(names: Mapping[str, str], results: Results | None, *, has_citations: bool) -> tuple[MeasureGroup, ...]:
+def _measures(
+    names: Mapping[str, str], results: Results | None, longest: int, *, has_citations: bool
+) -> tuple[MeasureGroup, ...]:
     """The measures of what is there, with what they need."""
     parts = () if results is None else results.parts
     computed = select_measures(measures_of_log(results), None, parts) if results and parts else {}
@@ -153,7 +161,7 @@ def _measures(names: Mapping[str, str], results: Results | None, *, has_citation
     if has_citations and "retrieved" in names:
         groups.append(MeasureGroup(("CitationValid",), "nothing: -m CitationValid"))
     if "documents" not in parts and "retrieved" in names:
-        groups.append(MeasureGroup(DEFAULT_MEASURES, "gold documents"))
+        groups.append(MeasureGroup(default_measures(longest)[0], "gold documents"))
     if "answers" not in parts and "answer" in names:
         groups.append(MeasureGroup(DEFAULT_ANSWER_MEASURES, "gold answers"))
     possible = {"correctness": "gold_answers" in names, "support": has_citations}
