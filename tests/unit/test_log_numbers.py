@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import karat
@@ -322,3 +323,17 @@ def test_the_scores_of_tools_are_measures() -> None:
         "outputs": {"answer": "So."}, "feedback_stats": {"helpful": {"n": 1, "avg": 0.5}}, "total_tokens": 12,
     }  # fmt: skip
     assert evaluate_results([run]).means == {"helpful": 0.5, "total_tokens": 12.0}
+
+
+def test_two_numbers_never_share_a_column() -> None:
+    scores = evaluate_results(log(**{"RR": [1, 2], "RR (log)": [3, 4]}))
+    assert scores.means == {"RR (log)": 1.5, "RR (log) (log)": 3.5}
+
+
+def test_numbers_of_frames_and_parquet_files_are_read(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"question": ["a", "b"], "answer": ["x", "y"], "cost": [1.5, None], "n": [3, 5]})
+    frame.to_parquet(tmp_path / "log.parquet")
+    for source in (frame, tmp_path / "log.parquet"):
+        scores = evaluate_results(source)
+        assert scores.means == {"cost": 1.5, "n": 4.0}
+        assert scores.nulls("cost") == 1

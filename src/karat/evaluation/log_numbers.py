@@ -78,7 +78,7 @@ def measures_to_compute(
             elif number in numbers.faults:
                 raise numbers.faults[number]
     computed = {measure for name in own for measure in possible_meanings(name, rubrics)}
-    columns = {number: _column_name(number, computed) for _, number in chosen if number is not None}
+    columns = _columns((number for _, number in chosen if number is not None), computed)
     return AskedMeasures(
         [name if number is None else columns[number] for name, number in chosen],
         own,
@@ -91,7 +91,7 @@ def measures_to_compute(
 def with_all_numbers(own: Sequence[str], numbers: LogNumbers) -> AskedMeasures:
     """These measures of karat's own, and all numbers of a log after them."""
     computed = {measure for name in own for measure in meanings(name)}
-    columns = {_column_name(number, computed): number for number in numbers.columns}
+    columns = {column: number for number, column in _columns(numbers.columns, computed).items()}
     asked = {number: column for column, number in columns.items() if not {*meanings(number)} & computed}
     return AskedMeasures([*own, *columns], own, columns, asked)
 
@@ -125,11 +125,17 @@ def _number(
     return name if name in known and not is_own else None
 
 
-def _column_name(number: str, computed: set[Measure]) -> str:
-    """The name of a number's column, which is never that of one of karat's measures, or of another column."""
-    means = meanings(number)
-    is_taken = number in _RESERVED or number in map(str, means) or not computed.isdisjoint(means)
-    return f"{number}{_SUFFIX}" if is_taken else number
+def _columns(numbers: Iterable[str], computed: set[Measure]) -> dict[str, str]:
+    """The name of each number's column, which is never that of one of karat's measures, or of another column."""
+    columns: dict[str, str] = {}
+    for number in numbers:
+        means = meanings(number)
+        is_taken = number in _RESERVED or number in map(str, means) or not computed.isdisjoint(means)
+        column = f"{number}{_SUFFIX}" if is_taken else number
+        while column in (name for other, name in columns.items() if other != number):
+            column += _SUFFIX
+        columns[number] = column
+    return columns
 
 
 def _note(name: str, measure: Measure, *, is_number: bool) -> str:
