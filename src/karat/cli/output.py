@@ -18,8 +18,8 @@ from karat.output.files import is_open_already, write_text
 from karat.output.printable import BySystem, Printable, rendered
 from karat.output.tables import DIGITS
 from karat.scores import Scores
-from karat.scores.columns import with_names
-from karat.scores.summary import ShownScores, check_digits, contents_of
+from karat.scores.columns import contents_of, with_names
+from karat.scores.summary import ShownScores, check_digits
 
 if TYPE_CHECKING:
     from karat.cli.inputs import Inputs

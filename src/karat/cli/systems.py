@@ -32,7 +32,7 @@ from karat.reading.records.gold import is_gold
 from karat.registry.selection import default_measures_among
 from karat.scores import Finding, Scores
 from karat.scores.columns import with_lower_is_better
-from karat.scores.finding import hint_about_documents
+from karat.scores.finding import hint_about_documents, reading_finding
 
 _MAYBE_SCORES: tuple[Content, ...] = ("documents or scores", "nothing")
 
@@ -182,7 +182,8 @@ class SystemFiles:
             if path in having or not having:
                 fields[role] = name
             else:
-                notes.append(Finding("reading", f"{self.opened[path].name}: {absence(name, 'field')}", 0))
+                file = self.opened[path].name
+                notes.append(reading_finding(f"{file}: {absence(name, 'field')}", file))
         return fields, notes
 
     def name(self, text: str) -> str:

@@ -18,8 +18,9 @@ from karat.output.printable import Tabular
 from karat.output.tables import DIGITS, Table
 from karat.registry import Measure
 from karat.scores import Scores
+from karat.scores.columns import contents_of
 from karat.scores.exports import Reportable, arrow_table, to_pandas, to_polars
-from karat.scores.summary import check_digits, contents_of
+from karat.scores.summary import check_digits
 
 if TYPE_CHECKING:
     import altair as alt

@@ -28,6 +28,7 @@ from karat.reading.pairs.numeric_ids import Note, notes_on_reading
 from karat.registry import Measure
 from karat.registry.selection import Selection, asked_names, notes_on_names
 from karat.scores import Finding, Scores
+from karat.scores.finding import reading_finding
 from karat.scores.fingerprint import Fingerprint
 
 _RECORDED = ("ties", "missing", "duplicates", "ignore_identical_ids")  # options that scores must share to be compared
@@ -234,7 +235,8 @@ def scores_of_documents(
     measures, settings, (matcher, notes_on_corpus), _ = plan
     notes = (*notes_on_reading(facts.truth_notes, facts.run_notes), *notes_on_corpus)
     all_findings = [Finding("names", note, 0) for note in notes_on_names(measures)]
-    all_findings += [Finding("reading", note, 0) for note in notes]
+    file = None if evidence is None else evidence.run.name
+    all_findings += [reading_finding(note, file) for note in notes]
     all_findings += findings(facts, list(measures), settings["missing"], matcher, labels_by=labels_by)
     recorded = {option: settings[option] for option in _RECORDED}
     recorded |= {} if labels_by is None else {"grades_by": labels_by}

@@ -96,6 +96,14 @@ def all_measures(systems: Mapping[str, Scores]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for scores in systems.values() for name in scores.measures))
 
 
+def contents_of(systems: Mapping[str, Scores]) -> str:
+    """How many systems, queries and measures there are, in words."""
+    queries = {query for scores in systems.values() for query in scores.queries}
+    measures = all_measures(systems)
+    counts = (len(systems), "system"), (len(queries), "query"), (len(measures), "measure")
+    return ", ".join(plural(number, noun) for number, noun in counts)
+
+
 def listed_columns(measures: Measures, systems: Mapping[str, Scores]) -> list[str | Measure]:
     """Measures one by one; a text that is the name of a column is that column, whatever it contains."""
     columns = all_measures(systems)

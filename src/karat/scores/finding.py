@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from karat.errors import KaratError, Parameter, for_log, plural, printable
+from karat.errors import KaratError, Parameter, enumeration, for_log, plural, printable
 from karat.errors.arguments import as_count, check_names, check_text
 
 _NUMBERS = re.compile("([0-9]+)")
@@ -45,6 +45,26 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "queries": list(self.queries)}
+
+
+def reading_finding(note: str, file: str | None = None) -> Finding:
+    """A finding about how data was read. The words of a note about this file are its topic, and the file the amount.
+
+    >>> reading_finding("a.csv: ids are numbers", "a.csv").topic
+    'ids are numbers'
+    """
+    words = note.removeprefix(f"{file}: ")
+    return Finding("reading", note, 0) if words == note else Finding("reading", note, 0, topic=words, amount=str(file))
+
+
+def listed_files(files: Sequence[str]) -> str:
+    """Files that a note is about, the first of many.
+
+    >>> listed_files(["a.csv", "b.csv"]), listed_files(["a.csv", "b.csv", "c.csv", "d.csv"])
+    ('a.csv and b.csv', 'a.csv, b.csv and 2 other files')
+    """
+    names = list(dict.fromkeys(files))
+    return enumeration(names if len(names) <= 3 else [*names[:2], f"{len(names) - 2:,} other files"], "and")
 
 
 def perhaps_documents(path: str, names: str) -> Finding:

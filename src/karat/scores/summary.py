@@ -15,10 +15,10 @@ from karat.options import level_text
 from karat.output.printable import Printable
 from karat.output.tables import BEST, DIGITS, Cell, Table
 from karat.scores import Scores, SystemScores
-from karat.scores.columns import all_measures
+from karat.scores.columns import all_measures, contents_of
 from karat.scores.combining import combination
 from karat.scores.exports import mean_rows, query_rows
-from karat.scores.finding import Finding, finding_about_queries
+from karat.scores.finding import Finding, finding_about_queries, listed_files
 from karat.scores.intervals import FEW_VALUES, CombinedValue
 
 POSSIBLE = ("possible", "unknown")
@@ -198,11 +198,13 @@ def notes(runs: Mapping[str, Scores], *, with_possible: bool = True, with_interv
 def _note(findings: Mapping[str, Finding], systems: int) -> str:
     """The findings of systems on one topic, in one line."""
     texts = {str(finding): finding.hint for finding in findings.values()}
+    first = next(iter(findings.values()))
+    names_file, topic = first.code == "reading", first.topic
     if len(texts) == 1:
-        names_file = next(iter(findings.values())).code == "reading"
         prefix = "" if len(findings) == systems or names_file else f"{', '.join(findings)}: "
         return prefix + next(iter(texts))
-    topic = next(iter(findings.values())).topic
+    if names_file:
+        return f"{listed_files([finding.amount for finding in findings.values()])}: {topic}."
     amounts = [f"{system} {finding.amount}" for system, finding in findings.items()]
     return " ".join([f"{topic}: {', '.join(amounts)}.", *sorted({hint for hint in texts.values() if hint})])
 
@@ -294,14 +296,6 @@ def judge_shares(scores: Scores) -> list[Finding]:
         amount = ", ".join(shares)
         findings.append(Finding("judge-variance", f"{topic}: {amount}", len(shares), topic=topic, amount=f"({amount})"))
     return findings
-
-
-def contents_of(systems: Mapping[str, Scores]) -> str:
-    """How many systems, queries and measures there are, in words."""
-    queries = {query for scores in systems.values() for query in scores.queries}
-    measures = all_measures(systems)
-    counts = (len(systems), "system"), (len(queries), "query"), (len(measures), "measure")
-    return ", ".join(plural(number, noun) for number, noun in counts)
 
 
 @dataclass(frozen=True)
