@@ -213,9 +213,13 @@ def test_the_questions_of_a_beir_folder_are_read_if_the_log_has_no_ids(tmp_path:
 def test_an_error_in_the_gold_names_the_file_of_the_gold(tmp_path: Path) -> None:
     (tmp_path / "gold.json").write_text(json.dumps({"q1": {"d1": "high"}}))
     (tmp_path / "log.jsonl").write_text(lines(LOG))
-    with pytest.raises(KaratError, match=r"gold\.json, query q1: .*'high'") as error:
+    with pytest.raises(KaratError, match=r"gold\.json, query q1, document d1: grade 'high' is not") as error:
         evaluate_results(tmp_path / "log.jsonl", "RR", truth=tmp_path / "gold.json")
     assert "log.jsonl" not in str(error.value)
+
+
+def test_grades_may_be_texts_as_in_any_ground_truth() -> None:
+    assert evaluate_results(LOG, "RR", truth={"q1": {"d1": "1"}, "q2": {"d2": "0"}})["RR"] == 0.25
 
 
 def test_two_questions_with_the_same_text_and_different_gold_are_an_error_that_names_both(tmp_path: Path) -> None:

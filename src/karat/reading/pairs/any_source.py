@@ -82,16 +82,23 @@ def truth_by_query(
     if isinstance(source, DescribedFile):
         return truth_by_query(source.file, columns=source.columns, format=source.format, name=name)
     content, notes, name = _open_truth(source, columns, format, split, name)
-    if isinstance(content, ByQuery):
-        return replace(content, notes=(*notes, *content.notes))
-    truth = _truth_of_table(content, _BY_ID)
+    if not isinstance(content, ByQuery):
+        truth = _truth_of_table(content, _BY_ID)
+        return ByQuery(_grades_by_query(truth), (*notes, *truth.notes))
+    graded = {query: docs for query, docs in content.documents.items() if isinstance(docs, Mapping)}
+    read = _grades_by_query(truth_from_mapping(graded, _BY_ID, name)) if graded else {}
+    documents = {query: read.get(str(query), docs) for query, docs in content.documents.items()}
+    return replace(content, documents=documents, notes=(*notes, *content.notes))
+
+
+def _grades_by_query(truth: Truth) -> dict[str, dict[str, float]]:
+    """The grade of each judged document of each query."""
     docs, grades = list(truth.docs), truth.grades.tolist()
     spans = map(truth.golds, range(len(truth.queries)))
-    documents = {
+    return {
         query: dict(zip(docs[golds.start : golds.stop], grades[golds.start : golds.stop], strict=True))
         for query, golds in zip(truth.queries, spans, strict=True)
     }
-    return ByQuery(documents, (*notes, *truth.notes))
 
 
 def _open_truth(
