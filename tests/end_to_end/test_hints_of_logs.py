@@ -206,6 +206,21 @@ def test_the_command_in_a_hint_succeeds(name: str, tmp_path: Path) -> None:
     assert all("..." not in error and "`karat look log" in error for error in follower.errors), follower.errors
 
 
+WITHOUT_GOLD = [name for name in LOGS if name.startswith(("only ", "answers and ", "a log of ragas"))]
+
+
+@pytest.mark.parametrize("name", WITHOUT_GOLD)
+def test_gold_in_another_file_is_added_by_the_command_in_the_hint(name: str, tmp_path: Path) -> None:
+    text, words = LOGS[name]
+    gold = [{"query": question, "truth": ["d1", *PASSAGES], "gold_answers": ["Soft."]} for question in QUESTIONS]
+    (tmp_path / "gold.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in gold), "utf-8")
+    follower = Follower(tmp_path, "")
+    error = follower.run(written(tmp_path, text, words)).stderr
+    [command] = [text for text in COMMAND.findall(error) if "GOLD" in text]
+    done = follower.run(shlex.split(command)[1:])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("name", HOPELESS)
 def test_where_nothing_can_be_done_the_error_says_what_is_missing_and_has_no_other_command(
     name: str, tmp_path: Path
