@@ -54,7 +54,7 @@ def test_records_in_memory_get_calls_instead_of_commands() -> None:
         ({**RECORD, "gold_answers": ["Soft"]}, {"TokenF1": "", "Correctness": "labels"}),
         (
             {"query": "q", "retrieved": ["d"]},
-            {"nDCG@10": "gold documents", "ContextPrecision": "labels", "TokenF1": None},
+            {"nDCG@5": "gold documents", "ContextPrecision": "labels", "TokenF1": None},
         ),
         ({"query": "q", "answer": "a"}, {"TokenF1": "gold answers", "AnswerRelevance": "labels", "Faithfulness": None}),
         ({"query": "q", "truth": ["d"]}, {"nDCG@5": None, "Faithfulness": None}),

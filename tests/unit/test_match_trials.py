@@ -9,6 +9,7 @@ import pytest
 import karat
 from karat import Document, evaluate
 from karat.components.evaluators import DocumentRecallEvaluator
+from karat.evaluation.facts import DocumentFacts
 from karat.matching import matcher_of
 from karat.matching.document_samples import MOST_QUERIES, sample_of_lists
 from karat.matching.trials import try_matches
@@ -156,3 +157,8 @@ def test_results_get_the_hint() -> None:
     log = [{"query": "How soft?", "truth": ["a.pdf"], "retrieved": [{"id": "1", "metadata": {"source": "a.pdf"}}]}]
     findings = karat.evaluate_results(log).findings
     assert "--match meta.source " in next(finding.hint for finding in findings if finding.code == "nothing-found")
+
+
+def test_samples_of_parts_of_the_queries_are_merged_in_the_order_of_their_ids() -> None:
+    parts = [DocumentFacts(unmatched=sample_of_lists({query: ["x"]}, {query: ["y"]})) for query in ("b", "a")]
+    assert [each.query for each in DocumentFacts.merged(parts).unmatched] == ["a", "b"]

@@ -11,6 +11,7 @@ The whole path is `_evaluate` below; each step has a module:
     verdicts    evaluate_verdicts(): labels of generated answers; `label_scores` has their values, and `verdict_parts`
                 evaluates labels that are in several places
     label_agreement   label_agreement(): the labels of models compared with those of people
+    look        look(): what is in a log or another file, and what can be done with it
 """
 
 from __future__ import annotations
