@@ -244,6 +244,13 @@ def test_gold_of_the_log_is_not_used_if_other_gold_is_given_and_a_note_says_so()
     assert "the results: the field 'ground_truth' is not used: what is in the ground truth counts" in notes(scores)
 
 
+def test_gold_in_the_log_of_a_tool_that_is_not_used_has_the_name_that_the_tool_gives_it() -> None:
+    log = [{"user_input": "How soft is gold?", "retrieved_contexts": ["x"], "response": "y", "reference": "z"}]
+    scores = evaluate_results(log, "EM", truth={"How soft is gold?": "y"})
+    assert scores["EM"] == 1.0
+    assert "the field 'reference' is not used" in notes(scores)
+
+
 def test_lists_of_texts_are_gold_for_what_the_log_has() -> None:
     gold = {"q1": ["Very soft"], "q2": ["The Curies"]}
     only_answers = [{"query": record["query"], "answer": record["answer"]} for record in LOG]

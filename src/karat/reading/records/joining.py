@@ -114,6 +114,8 @@ class _Log:
     outputs: frozenset[str]
     own: Mapping[str, str]
     """the names of its own gold and answers"""
+    paths: Mapping[str, str]
+    """where a tool has what was given karat's names"""
     columns: tuple[str, ...]
     keys: Sequence[Keys]
 
@@ -133,7 +135,7 @@ class _Log:
         columns = key_columns(first, read["query"], {read[field] for field in has})
         keys = [tuple(as_key(field_value(record, column)) for column in columns) for record in _valid(log.records)]
         own = {field: read[field] for field in has - {"retrieved"}}
-        return cls(fields, names, frozenset(has & {"retrieved", "answer"}), own, columns, keys)
+        return cls(fields, names, frozenset(has & {"retrieved", "answer"}), own, log.paths, columns, keys)
 
     @property
     def queries(self) -> list[str]:
@@ -169,7 +171,7 @@ def _notes(log: str, about: _Log, matched: Matched, provided: set[str]) -> list[
     if others := other_questions(matched, about.keys):
         questions = f"the questions of {plural(len(others), 'query')} differ, such as {shown(others[0])}"
         notes.append(f"{log} and {source.name}: {questions}: are their ids the same?")
-    unused = [shown(name) for field, name in about.own.items() if field in provided]
+    unused = [shown(about.paths.get(field, name)) for field, name in about.own.items() if field in provided]
     if unused:
         fields = f"field {unused[0]} is" if len(unused) == 1 else f"fields {enumeration(unused, 'and')} are"
         notes.append(f"{log}: the {fields} not used: what is in {source.name} counts")
