@@ -28,7 +28,8 @@ import pytest
 from karat import Scores, SystemScores, evaluate_answers, evaluate_results
 from karat.cli import demo_data as demo
 from karat.errors.installing import pip_install
-from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
+from karat.evaluation import DEFAULT_ANSWER_MEASURES
+from karat.registry.selection import default_measures
 from tests.end_to_end.in_process import Done, plain_environment, run_here
 
 KARAT = Path(sys.executable).with_name("karat")
@@ -65,7 +66,7 @@ def good(folder: Path, *words: str | Path, run: Callable[..., Done] = run_here) 
     """The output of a command that succeeds; standard error may contain notes."""
     done = run(folder, *words)
     assert done.returncode == 0, done.stderr
-    assert all(line.startswith("note: ") for line in done.stderr.splitlines())
+    assert all(line.startswith(("note: ", "wrote ")) for line in done.stderr.splitlines())
     return done.stdout
 
 
@@ -618,7 +619,7 @@ def test_a_closed_pipe_ends_the_command_quietly(words: list[str], questions: int
 
 def test_results_with_documents_and_answers_get_the_default_measures_of_both(folder: Path) -> None:
     whole = json.loads(good(folder, "evaluate", "results.jsonl", "--format", "json"))
-    assert tuple(whole["means"]) == (*DEFAULT_MEASURES, *DEFAULT_ANSWER_MEASURES)
+    assert tuple(whole["means"]) == (*default_measures(2)[0], *DEFAULT_ANSWER_MEASURES)
     assert whole == evaluate_results(BOTH, name="results").to_dict()
     assert whole["queries"][1]["TokenF1"] is None
     assert whole["queries"][2]["RR"] is None
@@ -668,7 +669,7 @@ def test_documents_and_answers_of_a_query_are_explained_in_two_tables(folder: Pa
 
 def test_the_results_of_the_demo_contain_documents_and_answers(folder: Path) -> None:
     whole = json.loads(good(folder, "evaluate", demo.RESULTS, "--match", "prefix", "--format", "json"))
-    assert tuple(whole["means"]) == (*DEFAULT_MEASURES, *DEFAULT_ANSWER_MEASURES)
+    assert tuple(whole["means"]) == (*default_measures(10)[0], *DEFAULT_ANSWER_MEASURES)
     assert len(whole["queries"]) == 50
     assert all(value is not None for row in whole["queries"] for value in row.values())
     assert 0 < whole["means"]["TokenF1"] < 1
@@ -710,7 +711,7 @@ def test_an_answer_that_is_an_object_is_reported_with_a_hint_and_documents_are_s
     write_lines(folder / "objects.jsonl", [{**BOTH[0], "answer": {"text": "q"}}])
     done = run_here(folder, "evaluate", "objects.jsonl", "--format", "csv")
     assert done.returncode == 0
-    assert done.stdout.startswith(f"run,{','.join(DEFAULT_MEASURES)}\n")
+    assert done.stdout.startswith(f"run,{','.join(default_measures(2)[0])}\n")
     assert "note: answers not scored: objects.jsonl:1, answer: {'text': 'q'} is not text." in done.stderr
     assert "--field answer=answer.text" in done.stderr
     words = ("evaluate", "objects.jsonl", "-m", "EM")

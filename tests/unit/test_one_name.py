@@ -84,7 +84,9 @@ def test_an_option_is_a_parameter_of_the_same_name(function: Callable[..., Any])
     command, more = COMMANDS[function]
     known = {name for view in (*EVALUATIONS, *VIEWS) for name in parameters(view, "evaluation")}
     known |= {*parameters(function, more), *ON_THE_COMMAND_LINE_ONLY}
-    assert [option.name for option in options(command) if option.name not in known] == []
+    unknown = [option for option in options(command) if option.name not in known]
+    spellings = [max(option.opts, key=len).removeprefix("--").replace("-", "_") for option in unknown]
+    assert [name for name in spellings if name not in known] == []
 
 
 def test_the_verdict_file_is_called_so_wherever_it_is_written() -> None:
