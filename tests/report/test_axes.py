@@ -46,7 +46,7 @@ def ticks(chart: Chart) -> list[tuple[float, str]]:
                 place = re.search(r"translate\(([-\d.e]+)", text.get("transform", ""))
                 assert place is not None
                 found.append((float(place[1]), text.text or ""))
-    return found
+    return sorted(found)
 
 
 def number(label: str) -> float:
@@ -61,6 +61,8 @@ def number(label: str) -> float:
 @example([0.25, 0.25 + 1e-15])
 @example([0.25, 0.2500001])
 @example([300.0])
+@example([0.0, 5e-324])
+@example([600440966.0, -771322028.0])
 @example([-5.0, -5.0])
 @example([1e9, 1e9 + 1e-6])
 @settings(max_examples=40, deadline=None)
@@ -90,6 +92,7 @@ def test_the_page_decides_on_domains_as_plots_do(open_page: OpenPage) -> None:
     cases = [
         ([], True, False), ([0.25], False, False), ([1.0], False, False), ([0.0], True, True), ([-3.0], False, True),
         ([0.5, 0.5 + 1e-9], False, False), ([300.0, 300.0], False, False), ([-0.2, -0.2], False, False),
+        ([0.0, 5e-324], False, False),
         *((chance.normal(size=3).tolist(), bool(at % 2), bool(at % 3)) for at in range(30)),
     ]  # fmt: skip
     source = (Path(karat.report.__file__).parent / "page" / "axes.js").read_text("utf-8")

@@ -1,13 +1,14 @@
 // The axes of charts: where they begin and end. As karat.report.plots.axes.
 
 const SAME = 1e-6; // values that differ by less than this share of them are one value
+const NOTHING = 1e-300; // the smallest difference that has ticks
 
 // The lowest and the highest value of an axis, which always differ: one value has no scale, and one tick at most.
 function axisDomain(values, withZero, isSigned) {
   const known = withZero ? [...values, 0] : values;
   const [low, high] = known.length ? [known.reduce((one, other) => Math.min(one, other)), known.reduce((one, other) => Math.max(one, other))] : [0, 0];
   const largest = Math.max(Math.abs(low), Math.abs(high));
-  if (high - low > SAME * largest) return [low, high];
+  if (high - low > Math.max(SAME * largest, NOTHING)) return [low, high];
   if (isSigned && largest <= 1) return [-1, 1];
   return low >= 0 && high <= 1 ? [0, 1] : [low - largest / 2, high + largest / 2];
 }

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 _SAME = 1e-6
 """values that differ by less than this share of them are one value: the labels of such an axis would be too long"""
+_NOTHING = 1e-300
+"""the smallest difference that has ticks"""
 
 
 SHARES = "from 0 to 1"
@@ -25,7 +27,7 @@ def axis_domain(values: Iterable[float], *, with_zero: bool, signed: bool) -> li
     known = [*values, *([0.0] if with_zero else [])]
     low, high = min(known, default=0.0), max(known, default=0.0)
     largest = max(abs(low), abs(high))
-    if high - low > _SAME * largest:
+    if high - low > max(_SAME * largest, _NOTHING):
         return [low, high]
     if signed and largest <= 1:
         return [-1.0, 1.0]
