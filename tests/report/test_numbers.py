@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from karat import Scores, compare
 from karat.report import report_content
 from karat.scores.combining import differences
-from karat.scores.summary import cell_text, nonzero_text
+from karat.scores.value_texts import cell_text, nonzero_text
 from tests.report.conftest import OpenPage
 
 # Ties of rounding, numbers that six digits would round twice, differences by rounding alone, and large ones.

@@ -337,3 +337,8 @@ def test_numbers_of_frames_and_parquet_files_are_read(tmp_path: Path) -> None:
         scores = evaluate_results(source)
         assert scores.means == {"cost": 1.5, "n": 4.0}
         assert scores.nulls("cost") == 1
+
+
+def test_a_small_cost_is_not_shown_as_0() -> None:
+    records = [{"query": f"q{at}", "answer": "soft", "cost": 0.00003} for at in range(3)]
+    assert "3e-05" in str(evaluate_results(records, "cost"))

@@ -18,7 +18,7 @@ from karat.output.tables import BEST, DIGITS, Cell, Table, long_cell, note_line
 from karat.output.widths import shorten
 from karat.registry.names import format_value
 from karat.scores.columns import registered_direction
-from karat.scores.summary import check_digits
+from karat.scores.value_texts import check_digits
 
 if TYPE_CHECKING:
     from karat.analysis.label_evidence import LabelRow

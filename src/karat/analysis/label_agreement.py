@@ -14,7 +14,7 @@ from karat.grounding.labels.votes import ChosenLabels
 from karat.grounding.verdict_file.tasks import Task
 from karat.output.printable import Printable
 from karat.output.tables import DIGITS, Cell, Table, note_line
-from karat.scores.summary import cell_text, interval_text, nonzero_text
+from karat.scores.value_texts import cell_text, interval_text, nonzero_text
 from karat.stats import Kappa, kappas, kendall_tau
 
 _LEAST_SYSTEMS = 3

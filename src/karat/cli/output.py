@@ -19,7 +19,8 @@ from karat.output.printable import BySystem, Printable, rendered
 from karat.output.tables import DIGITS
 from karat.scores import Scores
 from karat.scores.columns import contents_of, with_names
-from karat.scores.summary import ShownScores, check_digits
+from karat.scores.summary import ShownScores
+from karat.scores.value_texts import check_digits
 
 if TYPE_CHECKING:
     from karat.cli.inputs import Inputs

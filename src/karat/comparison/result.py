@@ -20,7 +20,7 @@ from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.columns import contents_of
 from karat.scores.exports import Reportable, arrow_table, to_pandas, to_polars
-from karat.scores.summary import check_digits
+from karat.scores.value_texts import check_digits
 
 if TYPE_CHECKING:
     import altair as alt

@@ -23,7 +23,8 @@ from karat.errors import enumeration, plural, printable, require, safe_line
 from karat.options import level_text
 from karat.output.tables import DIGITS, Cell, Table, note_line
 from karat.registry import Measure
-from karat.scores.summary import cell_text, check_digits, nonzero_text, notes
+from karat.scores.summary import notes
+from karat.scores.value_texts import cell_text, check_digits, nonzero_text
 
 if TYPE_CHECKING:
     import altair as alt

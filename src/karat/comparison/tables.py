@@ -12,7 +12,8 @@ from karat.comparison.sentences import CORRECTED, correction_text, p_text, witho
 from karat.errors import enumeration, plural, printable
 from karat.options import alpha_text, level_text
 from karat.output.tables import DIGITS, Cell, Mark, Table, latex_text, note_line
-from karat.scores.summary import cell_text, interval_text, nonzero_text, notes
+from karat.scores.summary import notes
+from karat.scores.value_texts import cell_text, interval_text, nonzero_text
 from karat.stats import MAX_EXACT
 
 # With more sentences than this, a table shows those of the first measure only.

@@ -23,7 +23,8 @@ from karat.errors import enumeration, plural, printable
 from karat.report.subject import Number, ReportSubject, number, numbers
 from karat.scores import Scores
 from karat.scores.combining import combination, known_range
-from karat.scores.summary import best_value, cell_text, interval_text
+from karat.scores.summary import best_value
+from karat.scores.value_texts import cell_text, interval_text
 
 _DIGITS = 3
 _MOST_NAMED = 5

@@ -25,7 +25,7 @@ from karat.report.content import report_content
 from karat.report.plots.axes import unit
 from karat.report.provenance import Provenance
 from karat.report.subject import Reported
-from karat.scores.summary import cell_text, nonzero_text
+from karat.scores.value_texts import cell_text, nonzero_text
 
 _PACKAGES = {"jinja2": "jinja2", "vl_convert": "vl-convert-python"}
 """what a report needs: modules, and the packages that they are from"""

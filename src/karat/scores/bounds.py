@@ -95,7 +95,7 @@ class Bounds(Printable):
 
     def cells(self, record: Mapping[str, Any], digits: int = DIGITS) -> list[Cell]:
         """The cells of a record of `to_dict`: value, lowest, highest, and how much is unknown."""
-        from karat.scores.summary import cell_text
+        from karat.scores.value_texts import cell_text
 
         numbers = (record[name] for name in ("value", "low", "high"))
         value, low, high = (cell_text(number, self.measure, digits) for number in numbers)

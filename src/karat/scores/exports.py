@@ -165,7 +165,8 @@ class Exports(Tabular, Reportable):
 
     def table(self, level: float | None = None, digits: int = DIGITS, *, names: Names = "canonical") -> Table:
         """The values over all queries, with confidence intervals if their level is given, and the findings."""
-        from karat.scores.summary import check_digits, summary
+        from karat.scores.summary import summary
+        from karat.scores.value_texts import check_digits
 
         level = None if level is None else check_level(level)
         return summary(self._named(names), level, check_digits(digits))

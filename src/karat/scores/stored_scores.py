@@ -133,7 +133,8 @@ class StoredScores(CombinedValues, Tabular):
 
     def table(self, level: float | None = None, digits: int = DIGITS) -> Table:
         """The values over all queries, with confidence intervals if their level is given, and the findings."""
-        from karat.scores.summary import check_digits, counts_line, interval_text
+        from karat.scores.summary import counts_line
+        from karat.scores.value_texts import check_digits, interval_text
 
         level, digits = None if level is None else check_level(level), check_digits(digits)
         ends = {} if level is None else self.intervals(level)

@@ -9,21 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from karat.errors import KaratError, Parameter, enumeration, percent, plural
-from karat.errors.arguments import as_count
+from karat.errors import enumeration, percent, plural
 from karat.options import level_text
 from karat.output.printable import Printable
 from karat.output.tables import BEST, DIGITS, Cell, Table
 from karat.scores import Scores, SystemScores
 from karat.scores.columns import all_measures, contents_of
-from karat.scores.combining import combination
 from karat.scores.exports import mean_rows, query_rows
 from karat.scores.finding import Finding, finding_about_queries, listed_files
 from karat.scores.intervals import FEW_VALUES, CombinedValue
+from karat.scores.value_texts import cell_text, interval_text
 
 POSSIBLE = ("possible", "unknown")
 """columns of what a mean could be, and how many queries lack labels"""
-_MAX_DIGITS = 15
 _WITHIN = "within "
 """before a range that may be wider than what is possible"""
 
@@ -109,46 +107,6 @@ def _value_or_range(scores: Scores, measure: str, at: int, value: float | None, 
     if value is not None or bounds is None or np.isnan(bounds.low[at]):
         return cell_text(value, measure, digits)
     return _range(float(bounds.low[at]), float(bounds.high[at]), bool(bounds.exact[at]), measure, digits)
-
-
-def cell_text(value: float | None, measure: str, digits: int = DIGITS) -> str:
-    """A value in a table: with as many decimals as digits, counts without decimals, a dash for null."""
-    if value is None:
-        return "–"
-    # The ends of an interval of a count may have a rounding error.
-    if combination(measure) == "sum" and round(float(value), 9).is_integer():
-        return f"{value:,.0f}"
-    return f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 turns -0.0 into 0.0
-
-
-def nonzero_text(value: float, measure: str, sign: str = "", digits: int = DIGITS) -> str:
-    """A value as in `cell_text`; but one that is not 0 is never shown as 0.
-
-    >>> nonzero_text(0.25, "AP", "+"), nonzero_text(0.00001234, "AP", "+"), nonzero_text(0.0, "AP", "+")
-    ('+0.2500', '+1.2e-05', '0.0000')
-    """
-    text = cell_text(value, measure, digits)
-    text = f"{value:.2g}" if value and not float(text.replace(",", "")) else text
-    return f"{sign}{text}" if value > 0 else text
-
-
-def interval_text(
-    value: float | None, interval: tuple[float | None, float | None] | None, measure: str, digits: int = DIGITS
-) -> str:
-    """A value in a table with its confidence interval, if it has one: `0.4358 [0.3453, 0.5259]`."""
-    text = cell_text(value, measure, digits)
-    if interval is None or None in interval:
-        return text
-    low, high = (cell_text(end, measure, digits) for end in interval)
-    return f"{text} [{low}, {high}]"
-
-
-def check_digits(digits: object) -> int:
-    """A number of decimals that a table can have."""
-    decimals = as_count(digits, 0, _MAX_DIGITS)
-    if decimals is None:
-        raise KaratError([Parameter("digits", digits), " is not a number of decimals"], hint=f"Use 0 to {_MAX_DIGITS}.")
-    return decimals
 
 
 def _columns(runs: Mapping[str, Scores], level: float | None, digits: int) -> dict[str, dict[str, Cell]]:

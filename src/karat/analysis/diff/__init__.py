@@ -25,7 +25,7 @@ from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.columns import unknown_directions
 from karat.scores.combining import differences, wins_ties_losses
-from karat.scores.summary import check_digits
+from karat.scores.value_texts import check_digits
 
 __all__ = ["Diff", "Move", "QueryDiff", "diff"]
 

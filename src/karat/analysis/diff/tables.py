@@ -19,7 +19,7 @@ from karat.output.printable import Printable
 from karat.output.tables import DIGITS, Cell, Table, long_cell, note_line
 from karat.output.widths import shorten
 from karat.registry.names import format_value
-from karat.scores.summary import cell_text, check_digits, nonzero_text
+from karat.scores.value_texts import cell_text, check_digits, nonzero_text
 
 if TYPE_CHECKING:
     from karat.analysis.diff import Diff

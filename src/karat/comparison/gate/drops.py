@@ -18,7 +18,7 @@ from karat.comparison.sentences import p_text
 from karat.errors import plural
 from karat.scores import Scores
 from karat.scores.combining import before_mean, combination
-from karat.scores.summary import cell_text
+from karat.scores.value_texts import cell_text
 from karat.stats import corrected
 
 WORST_QUERIES = 5

@@ -17,7 +17,7 @@ from karat.options import Correction
 from karat.output.files import write_text
 from karat.output.printable import Tabular
 from karat.output.tables import DIGITS, Cell, Mark, Table
-from karat.scores.summary import cell_text, nonzero_text
+from karat.scores.value_texts import cell_text, nonzero_text
 from karat.stats import ROUNDING
 
 _HEADER = ("verdict", "measure", "score", "rule")

@@ -48,11 +48,13 @@ function setProperties(target, properties) {
 const byId = (id) => document.getElementById(id);
 const hidden = (text) => element("span.hidden", {}, text);
 
-// Numbers as karat's tables show them: four decimals, whole numbers for counts, a dash for null.
+// Numbers as karat's tables show them: four decimals, whole numbers for counts, a dash for null, and 0 only for 0.
 function valueText(value, isCount = false) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "string") return value === "inf" ? "∞" : "−∞";
-  return (isCount && Number.isInteger(value) ? value.toLocaleString("en") : fourDecimals(value)).replace("-", "−");
+  if (isCount && Number.isInteger(value)) return value.toLocaleString("en").replace("-", "−");
+  const text = fourDecimals(value);
+  return /^[0.]+$/.test(text) && Math.abs(value) > 5e-10 ? twoDigits(value) : text.replace("-", "−");
 }
 
 // As Python rounds: of two numbers that are equally near, which only odd multiples of 1/32 have, to the even one.
