@@ -131,6 +131,31 @@ def test_the_commands_name_the_system_the_fields_and_files_with_blanks(folder: P
     assert "Faithfulness(unit=sentences)   1.0000" in follow(folder, commands)
 
 
+def test_the_commands_join_the_files_that_the_sheet_was_made_with(folder: Path) -> None:
+    for name, fields in (("log", ("retrieved",)), ("answers", ("answer",)), ("gold", ("gold_answers",))):
+        write(folder / f"{name}.jsonl", [{each: record[each] for each in ("query", *fields)} for record in RESULTS])
+    joins = ("--truth", "gold.jsonl", "--answers", "answers.jsonl")
+    for task in ("faithfulness", "abstention"):
+        commands = steps(folder, "log.jsonl", "--task", task, *joins, "-o", f"{task}.csv")
+        fill_in(folder / f"{task}.csv")
+        assert "1.0000" in follow(folder, commands)
+
+
+def test_labels_of_a_sheet_that_is_named_as_the_results_are_not_added_to_the_results(folder: Path) -> None:
+    commands = steps(folder, "rag.jsonl", "--task", "faithfulness", "-o", "rag.csv")
+    fill_in(folder / "rag.csv")
+    assert "Faithfulness(unit=sentences)   1.0000" in follow(folder, commands)
+
+
+@pytest.mark.parametrize("task", ["support", "citations"])
+def test_a_sheet_about_citations_is_not_written_if_nothing_is_cited(folder: Path, task: str) -> None:
+    write(folder / "log.jsonl", [{**each, "answer": "It is."} for each in RESULTS])
+    done = run_here(folder, "verdicts", "template", "log.jsonl", "--task", task, "-o", "todo.csv")
+    assert done.returncode == 2
+    assert "there is nothing to label: no sentence of the answers cites a passage" in done.stderr
+    assert not (folder / "todo.csv").exists()
+
+
 # Faithfulness of sentences, where no claims are labelled
 
 

@@ -179,3 +179,18 @@ def test_fields_may_name_those_of_the_gold(folder: Path) -> None:
     (folder / "odd.jsonl").write_text(lines([{"q": each["question"], "right": each["gold_answers"]} for each in GOLD]))
     words = ("log.jsonl", "--truth", "odd.jsonl", "-m", "EM", "--field", "gold_answers=right", "--field", "query=q")
     assert means(folder, "evaluate", *words) == {"EM": 0.5}
+
+
+def test_a_log_of_questions_with_ids_and_documents_only_is_joined_by_its_ids(folder: Path) -> None:
+    records = [
+        {"id": "q1", "question": "How soft is gold?", "retrieved": ["d9", "d1"]},
+        {"id": "q2", "question": "Who found radium?", "retrieved": ["d2"]},
+    ]
+    (folder / "search.jsonl").write_text(lines(records))
+    (folder / "answers.jsonl").write_text(lines([{"id": "q1", "answer": "Soft"}, {"id": "q2", "answer": "Nobody"}]))
+    (folder / "gold_answers.jsonl").write_text(
+        lines([{"id": "q1", "gold_answers": ["Soft"]}, {"id": "q2", "gold_answers": ["Marie Curie"]}])
+    )
+    assert means(folder, "evaluate", "search.jsonl", "--truth", "truth.qrels", "-m", "RR") == {"RR": 0.75}
+    joins = ("--truth", "gold_answers.jsonl", "--answers", "answers.jsonl")
+    assert means(folder, "evaluate", "search.jsonl", *joins, "-m", "EM") == {"EM": 0.5}

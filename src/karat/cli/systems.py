@@ -78,8 +78,17 @@ class SystemFiles:
             )
             for path, side in zip(paths, sides, strict=True)
         ]
-        if contents == ["documents"] and is_log_without_gold(self.first, inputs.formats.get("truth")):
-            contents = ["results"]  # without gold, which the error is then about
+        # A log without gold may also be a run. It is a log if it is alone, or if something is joined to it.
+        is_joined = inputs.truth is not None or inputs.answers is not None
+        may_be_logs = paths if len(paths) == 1 else paths[1:] if is_joined else []
+        contents = [
+            "results"
+            if content == "documents"
+            and path in may_be_logs
+            and is_log_without_gold(self.opened[path], inputs.formats.get(side))
+            else content
+            for path, content, side in zip(paths, contents, sides, strict=True)
+        ]
         self.without_truth = not self._first_is_truth(paths, contents)
         if (named := named_with_others(paths[0])) and not self.without_truth:
             what = "ground truth comes first, and it is one file, but this stands for several files"

@@ -175,11 +175,13 @@ def template(
     rows = plural(sheet.labels, "label")
     say_written(file, f"{rows} to give, about {plural(sheet.queries, 'query')}")
     lines = [f"note: {note}." for note in (*(labels.notes if labels else ()), *read.notes, *sheet.notes)]
-    imported = os.path.splitext(file)[0] + ".jsonl"
-    reading = [part for field in fields for part in ("--field", field)]
-    reading += [*(["--records", records] if records else []), *(["--order", order] if order else [])]
+    options = {"--field": fields, "--records": [records], "--order": [order], "--truth": [gold], "--answers": [answers]}
+    reading = [part for option, values in options.items() for value in values if value for part in (option, value)]
     named = results if system is None else f"{results}:{system}"
     measures = [part for measure in sheet.measures for part in ("-m", measure)]
+    stem = os.path.splitext(file)[0]
+    # results.jsonl itself may be labelled in results.csv
+    imported = f"{stem}-labels.jsonl" if os.path.exists(f"{stem}.jsonl") else f"{stem}.jsonl"
     steps = [["verdicts", "import", file, "-o", imported]]
     steps += [["evaluate", named, "--verdicts", imported, *measures, *reading]] if measures else []
     lines += ["Fill in the column label. Then:", *(f"  {shlex.join(['karat', *step])}" for step in steps)]

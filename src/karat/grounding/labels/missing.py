@@ -38,7 +38,7 @@ ANSWERABLE = Relation("abstention", "gold")
 """whether a question can be answered, which gold answers say"""
 NEEDS_GOLD = (
     "Gold answers say which questions can be answered: add the field gold_answers to the results, with an empty list"
-    " where there is no answer"
+    " where there is no answer, or add a file of them with --truth (truth= in Python)"
 )
 
 _CITATIONS: tuple[Against, ...] = ("cited", "others", "passage")

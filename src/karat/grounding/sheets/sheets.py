@@ -74,6 +74,9 @@ def sheet_of(
     rows = [row for response in responses for row in _rows(recipe, response, by_query.get(response.query, ()))]
     if not rows:
         raise KaratError("there is nothing to label: the results have no answers")
+    labels = [row.label for row in rows if row.label is not None]
+    if not labels:
+        raise _nothing_is_asked(recipe)
     names = (row.item if isinstance(row.item, str) else row.item.id for row in rows)
     about = (f"{row.response.query}\t{name}" for row, name in zip(rows, names, strict=True))
     sheet = text_digest("\n".join([recipe, *about]))[:8]
@@ -84,7 +87,6 @@ def sheet_of(
         place = {"row": number, "rows": len(rows), "sheet": sheet}
         cells.append(_cells(row, task, place, is_first=answer not in seen))
         seen.add(answer)
-    labels = [row.label for row in rows if row.label is not None]
     relations, notes = {label.relation for label in labels}, _size_notes(cells)
     if recipe == "abstention":
         if any(response.gold_answers is not None for response in responses):
@@ -92,6 +94,14 @@ def sheet_of(
         else:
             notes = (*notes, NEEDS_GOLD)
     return Sheet(cells, len(labels), len(seen), tuple(sheet_measures(recipe, relations)), notes)
+
+
+def _nothing_is_asked(recipe: str) -> KaratError:
+    """The error if there are items, but none of them needs a label."""
+    if recipe not in ("support", "citations"):
+        return KaratError(f"there is nothing to label for the task {recipe}: no item needs a label")
+    hint = "Sentences are compared with all passages for the task faithfulness."
+    return KaratError("there is nothing to label: no sentence of the answers cites a passage", hint=hint)
 
 
 def _size_notes(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
