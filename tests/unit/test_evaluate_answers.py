@@ -395,7 +395,7 @@ def test_gold_answers_are_read_from_a_field_with_a_usual_name(name: str) -> None
         assert [found.message for found in scores.findings if found.code == "reading"] == [note]
         error = error_of(evaluate_results, [{**DOCUMENTS, "answer": "x", name: 1}], measures)
         assert (error.what.partition(";")[0], str(error.place)) == ("no field 'gold_answers'", "the results")
-        assert f"No field looks like gold answers (gold_answers) ({name} is 1)." in (error.hint or "")
+        assert f"No field looks like gold answers (gold_answers): {name} is 1." in (error.hint or "")
 
 
 def test_a_measure_of_answers_without_answers_is_an_error_that_suggests_a_field() -> None:

@@ -41,11 +41,22 @@ def test_the_usual_shapes_of_pandas_are_read_with_ids_that_are_texts_or_numbers(
     assert f"{run}: query is read from the field 'qid' and doc from 'docno'" in notes
 
 
-@pytest.mark.parametrize("orient", ["index", "split", "table", "list"])
+def test_an_object_of_columns_that_are_lists_is_a_data_frame(tmp_path: Path) -> None:
+    truth, run = tmp_path / "truth.json", tmp_path / "run.json"
+    for frame, path in ((TRUTH, truth), (RUN, run)):
+        path.write_text(json.dumps(frame.to_dict("list")))
+    scores = evaluate(truth, run, "RR")
+    assert scores["RR"] == evaluate(TRUTH, RUN, "RR")["RR"]
+    assert f"{run}: the file is read as a data frame (in pandas, orient='list')" in [
+        each.message for each in scores.findings
+    ]
+
+
+@pytest.mark.parametrize("orient", ["index", "split", "table"])
 def test_other_shapes_of_pandas_are_an_error_that_says_what_to_write(orient: Any, tmp_path: Path) -> None:
     truth, run = tmp_path / "truth.json", tmp_path / "run.json"
     for frame, path in ((TRUTH, truth), (RUN, run)):
-        content = json.dumps(frame.to_dict("list")) if orient == "list" else frame.to_json(orient=orient)
+        content = frame.to_json(orient=orient)
         path.write_text(content)
     problem = rf"truth.json: this is a data frame, in a shape that is not read \(in pandas, orient='{orient}'\)\."
     with pytest.raises(KaratError, match=rf"{problem} Write it with to_json\(orient=\"records\"\)"):
@@ -54,7 +65,7 @@ def test_other_shapes_of_pandas_are_an_error_that_says_what_to_write(orient: Any
         done = run_here(tmp_path, *words)
         assert (done.returncode, f"orient='{orient}'" in done.stderr) == (2, True)
     answers = pd.DataFrame({"query": ["q"], "answer": ["a"]})
-    text = json.dumps(answers.to_dict("list")) if orient == "list" else answers.to_json(orient=orient)
+    text = answers.to_json(orient=orient)
     with pytest.raises(KaratError, match="in a shape that is not read"):
         evaluate_answers({"q": "a"}, io.StringIO(text), "EM")
 

@@ -86,3 +86,77 @@ def test_errors_about_the_log_of_a_tool_list_its_own_fields() -> None:
     with pytest.raises(KaratError) as raised:
         karat.evaluate_results(log)
     assert "the fields are 'user_input', 'retrieved_contexts', 'response'. " in str(raised.value)
+
+
+GOOD = {"question": "How soft?", "contexts": ["Gold is soft."], "answer": "Soft.", "ground_truth": "Very soft."}
+SHORT = {"q": "How soft?", "pred": "Soft.", "docs": ["Gold is soft."], "gt": "It is soft."}
+
+
+def written(folder: Path, value: object) -> str:
+    (folder / "log.json").write_text(json.dumps(value))
+    return "log.json"
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [{"results": [GOOD]}, {"id": "run 7", "results": [GOOD]}, {"meta": {"notes": LONG}, "results": [GOOD, GOOD][:1]}],
+)
+def test_an_object_around_records_is_no_record_even_if_their_list_is_named_as_documents_are(
+    outer: dict[str, Any], tmp_path: Path
+) -> None:
+    assert "TokenF1" in good(tmp_path, "evaluate", written(tmp_path, outer))
+
+
+def test_a_record_whose_documents_have_questions_and_answers_is_a_record() -> None:
+    record = {"query": "How soft?", "results": [{"id": "d1", "question": "Soft?", "answer": "Yes."}], "truth": ["d1"]}
+    assert karat.evaluate_results([record], "RR")["RR"] == 1
+
+
+def test_short_names_inside_an_object_are_suggested(tmp_path: Path) -> None:
+    path = written(tmp_path, {"run": {"items": [SHORT, {**SHORT, "q": "Does it rust?"}]}, "config": {"k": 3}})
+    command = "karat evaluate log.json --field query=q --field answer=pred --field gold_answers=gt"
+    assert f"`{command}`" in mistake(tmp_path, "evaluate", path)
+    assert "TokenF1" in good(tmp_path, *command.split()[1:])
+
+
+def test_the_columns_of_a_report_of_haystack_are_read(tmp_path: Path) -> None:
+    columns = {
+        "questions": ["How soft?"], "contexts": [["Gold is soft."]], "ground_truth_answers": ["Soft."],
+        "predicted_answers": ["Soft."], "sas_evaluator": [0.7], "faithfulness": [1.0], "context_relevance": [0.5],
+    }  # fmt: skip
+    shown = good(tmp_path, "evaluate", written(tmp_path, columns))
+    assert "EM(normalize=true)   1.0000" in shown
+    assert "sas_evaluator        0.7000" in shown
+
+
+def test_several_lists_of_records_without_gold_are_named_and_the_command_of_a_judge_names_one(tmp_path: Path) -> None:
+    rows = [{"q": "How soft?", "a": "Very soft."}, {"q": "Does it rust?", "a": "It does not."}]
+    path = written(tmp_path, {"meta": {"name": "x"}, "train": rows, "test": rows})
+    assert "there are records in train and test" in mistake(tmp_path, "evaluate", path)
+    command = "karat judge log.json --task answer_relevance --model NAME --verdicts verdicts.jsonl --records train"
+    assert command in mistake(tmp_path, "evaluate", path, "--records", "train")
+
+
+def test_a_frame_in_another_shape_is_the_same_error_with_and_without_a_run(tmp_path: Path) -> None:
+    assert "orient='index'" in mistake(tmp_path, "evaluate", written(tmp_path, {"q1": GOOD, "q2": GOOD}))
+
+
+@pytest.mark.parametrize("query", ["How soft is gold?", "q1", "0"])
+def test_a_mapping_of_queries_to_answers_is_named_as_such(query: str, tmp_path: Path) -> None:
+    shown = mistake(tmp_path, "evaluate", written(tmp_path, {query: "Soft."}))
+    assert "this is a JSON object of queries and their answers, not results" in shown
+    assert "karat answers GOLD PREDICTED" in shown
+
+
+def test_the_command_of_a_judge_names_the_answer_though_an_evaluation_of_documents_does_not_need_it() -> None:
+    with pytest.raises(KaratError) as caught:
+        karat.evaluate_results([{"prompt_text": "How soft?", "found": [{"text": "Gold."}], "model_output": "Soft."}])
+    assert "task='faithfulness'" in str(caught.value)
+    assert "'answer': 'model_output'" in str(caught.value)
+
+
+def test_gold_is_not_suggested_as_a_query_and_every_field_is_listed_once() -> None:
+    with pytest.raises(KaratError) as caught:
+        karat.evaluate_results([{"talk": [{"role": "user", "content": "How?"}], "ref": "It is so.", "a.b": 1}])
+    assert "'gold_answers': 'ref'" in str(caught.value)
+    assert str(caught.value).count("'a.b'") == 1

@@ -338,9 +338,13 @@ def test_the_hint_suggests_the_most_likely_field(record: Json, fields: dict[str,
 
 def test_a_field_for_which_nothing_fits_is_named_as_such() -> None:
     error = error_of([{"id": "q", "gold": [], "docs": []}], {"query": "id", "truth": "docs"})
-    assert error.hint == "No field looks like retrieved documents (retrieved). karat.look(...) shows what is in it."
+    name = "If one is there, use fields={'query': 'id', 'truth': 'docs', 'retrieved': 'NAME'}."
+    assert (
+        error.hint
+        == f"No field looks like retrieved documents (retrieved). {name} karat.look(...) shows what is in it."
+    )
     error = error_of([{"query": "q", "truth": ["a"], "documents": 7}])
-    assert "No field looks like retrieved documents (retrieved) (documents is 7)." in str(error)
+    assert "No field looks like retrieved documents (retrieved): documents is 7." in str(error)
 
 
 def test_every_field_of_every_line_is_listed_in_order_and_long_lists_are_cut(write: Write) -> None:
@@ -379,7 +383,7 @@ def test_the_same_query_on_two_lines_is_an_error_that_names_both(write: Write) -
     path = write([{"query": "7", "truth": ["a"]}, {"query": "x"}, {"query": 7, "retrieved": ["a"]}])
     assert str(error_of(path)) == (
         f"{path}:3: query '7' was already in {path}:1. Keep one line per query, or use another field for the query: "
-        "fields={'query': '...'}."
+        "fields={'query': 'NAME'}."
     )
 
 

@@ -11,6 +11,7 @@ from karat.reading.bytes.names import COMPRESSIONS, IN_PROSE, ArrowFormat, forma
 PEEK = 4096  # bytes
 
 QUERIES_TO_DOCUMENTS = "a JSON object of queries and their documents"
+QUERIES_TO_ANSWERS = "a JSON object of queries and their answers"
 JSON_IS_READ = "It can be evaluated: as ground truth, or as a run with ground truth."
 
 _SAVE_AS_TEXT = "Save it as text in UTF-8."

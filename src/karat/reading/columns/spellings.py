@@ -85,7 +85,8 @@ SPELLINGS: dict[AnyRole, tuple[tuple[str, ...], ...]] = {
     "title": (("title",), ("doc_title", "document_title", "headline")),
     # The fields of records with one record per query, the first of which is karat's name.
     "record_query": (
-        ("query", "query_id", "qid", "question_id", "id", "question", "user_input", "input", "prompt", "_id"),
+        ("query", "query_id", "qid", "question_id", "id", "question", "user_input", "input", "prompt", "_id",
+         "questions", "queries"),
     ),
     "truth": (
         ("truth", "ground_truth", "gold", "relevant", "reference_contexts", "expected", "gold_docs",

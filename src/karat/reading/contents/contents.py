@@ -24,7 +24,13 @@ from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.data_sets import is_data_set, named_data_set
 from karat.reading.pairs.elasticsearch import elasticsearch_content, reject_elasticsearch
 from karat.reading.records.answer_rows import is_squad
-from karat.reading.records.likely_fields import has_outputs, may_be_results, paths_of_records
+from karat.reading.records.json_frames import other_orient
+from karat.reading.records.likely_fields import (
+    has_outputs,
+    maps_queries_to_documents,
+    may_be_results,
+    paths_of_records,
+)
 from karat.reading.records.result_fields import are_results
 from karat.reading.shapes import recognize_records, tools
 from karat.reading.texts.text_files import Content as TextContent
@@ -239,7 +245,9 @@ def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> C
         return "results"
     if elasticsearch_content(value):
         return "documents"
-    if value and all(isinstance(each, dict | list) for each in value.values()):
+    if other_orient(value):
+        return "results"  # which is the error of every command
+    if maps_queries_to_documents(value):
         return _content_of_mappings(value)
     if not value:
         return "nothing"

@@ -1,8 +1,8 @@
-"""Data frames in a JSON file, in the shape that pandas' `to_json` writes by default, as records."""
+"""Data frames in a JSON file, in the shape that pandas' `to_json` writes by default or as lists, as records."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple, get_args
 
@@ -16,10 +16,12 @@ class JsonFrame(NamedTuple):
     """The rows of a data frame."""
 
     records: list[dict[str, Any]]
+    orient: str = "columns"
+    """what pandas calls its shape"""
 
     def note(self, name: str) -> str:
         """What was recognized, as a sentence."""
-        return f"{name}: the file is read as a data frame (in pandas, orient='columns')"
+        return f"{name}: the file is read as a data frame (in pandas, orient='{self.orient}')"
 
 
 def frame_in_json(value: object, name: str | None = None) -> JsonFrame | None:
@@ -33,17 +35,20 @@ def frame_in_json(value: object, name: str | None = None) -> JsonFrame | None:
     """
     if not isinstance(value, dict) or not value:
         return None
-    if name is not None and (orient := _other_orient(value)):
+    if name is not None and (orient := other_orient(value)):
         what = f"this is a data frame, in a shape that is not read (in pandas, orient='{orient}')"
         raise KaratError(what, place=name, hint='Write it with to_json(orient="records").')
     columns = list(value.values())
-    if not (_are_alike(columns) and isinstance(columns[0], dict) and _are_known(value)):
+    if not (_are_alike(columns) and _are_known(value)):
         return None
-    rows = zip_longest(*(column.values() for column in columns))
-    return JsonFrame([dict(zip(value, row, strict=True)) for row in rows])
+    is_list = isinstance(columns[0], list)
+    if is_list and not _are_mostly_fields(value):
+        return None
+    rows = zip_longest(*(column if is_list else column.values() for column in columns))
+    return JsonFrame([dict(zip(value, row, strict=True)) for row in rows], "list" if is_list else "columns")
 
 
-def _other_orient(value: dict[str, Any]) -> str | None:
+def other_orient(value: Mapping[str, Any]) -> str | None:
     """What pandas calls the shape of a frame that is not read; None for anything else."""
     columns: Any = value.get("columns")
     data: Any = value.get("data")
@@ -53,12 +58,15 @@ def _other_orient(value: dict[str, Any]) -> str | None:
     if isinstance(schema, dict) and "fields" in schema and _are(dict, data):
         return "table"
     rows = list(value.values())
-    if not _are_alike(rows):
+    if not rows or not _are_alike(rows) or not isinstance(rows[0], dict):
         return None
-    if isinstance(rows[0], dict):
-        return "index" if _are_known(rows[0]) and not _are_known(value) else None
-    # Queries that are words may have lists of one length, too.
-    return "list" if _are_known(value) and 2 * sum(map(_is_field, value)) >= len(value) else None
+    return "index" if _are_known(rows[0]) and not _are_known(value) else None
+
+
+def _are_mostly_fields(columns: dict[str, list[Any]]) -> bool:
+    """Whether lists are columns: queries that are words may have lists of one length, too."""
+    others = [name for name, column in columns.items() if not all(isinstance(each, int | float) for each in column)]
+    return 2 * sum(map(_is_field, others)) >= len(others)
 
 
 def _are(kind: type, values: Any) -> bool:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from karat.documents.answer import as_gold_answers
+from karat.documents.fields import is_document
 from karat.documents.ids import all_text
 from karat.errors import KaratError, Place, nearest, shown
 from karat.reading.columns import first_value
@@ -27,6 +28,7 @@ _EXAMPLES = 100  # records that show what a field contains
 _MOST = 500  # paths that are looked at
 _FIRST = 20  # records that show whether they may be results
 _DEEPEST_RECORDS = 2  # objects around a list of records
+_IDS = {"id", "_id"}
 _GOLD = ("gold", "truth", "relevant", "reference", "expected", "ideal", "target", "qrel", "correct", "positive", "judg")
 _WORDS = {
     "query": ("query", "question", "prompt", "input", "topic", "user"),
@@ -36,10 +38,14 @@ _WORDS = {
     ),
     "truth": _GOLD,
     "gold_answers": _GOLD,
-    "answer": ("answer", "response", "output", "generat", "predict", "completion", "reply", "result", "assistant",
+    "answer": ("answer", "response", "output", "generat", "pred", "completion", "reply", "result", "assistant",
                "choices"),
 }  # fmt: skip
 """parts of names, by field"""
+_SHORT = {
+    "query": ("q",), "answer": ("a", "ans"), "truth": ("gt", "ref", "refs"), "gold_answers": ("gt", "ref", "refs"),
+}  # fmt: skip
+"""whole names, by field"""
 LOOKS_LIKE = {
     "query": "a query",
     "retrieved": "retrieved documents",
@@ -143,6 +149,7 @@ def likely_fields(
             likely[field] = found
     if "query" in missing and "query" not in likely:
         free = [path for path in paths if "." not in path and _is_free(path, [*used, *likely.values()])]
+        free = [path for path in free if not _has_word(path, "truth")]
         distinct = [path for path in free if _fits("query", path, _values(examples, path))]
         if len(distinct) == 1 and (len(examples) > 1 or all_text(_values(examples, distinct[0]))):
             likely = {"query": distinct[0], **likely}
@@ -157,11 +164,32 @@ def paths_of_records(value: Record) -> list[str]:
     >>> paths_of_records({"run": {"id": 3, "items": [{"question": "How soft?", "answer": "Soft"}]}})
     ['run.items']
     """
-    if _has_output(names_by_field(value)):
+    names = names_by_field(value)
+    if _has_output(names) and names["query"] - _IDS:
         return []
     lists = [*_lists_of_objects(value, _DEEPEST_RECORDS)]
     usual = [path for path, records in lists if (names := names_by_field(records[0]))["query"] and _has_output(names)]
-    return usual or [path for path, records in lists if may_be_results(records)]
+    if usual or _has_output(names_by_field(value)):
+        return usual
+    complete = [path for path, records in lists if may_be_results(records)]
+    return complete or [path for path, records in lists if _are_outputs(records)]
+
+
+def maps_queries_to_documents(value: Record) -> bool:
+    """Whether this may be `{query: {doc: number}}` or `{query: [doc, ...]}`, as BEIR and ranx save them.
+
+    >>> maps_queries_to_documents({"q1": ["d1"]}), maps_queries_to_documents({"run": {"items": [{"q": "How soft?"}]}})
+    (True, False)
+    """
+    rows = [*value.values()]
+    are_lists = all(isinstance(row, Mapping | list) for row in rows)
+    return are_lists and 2 * sum(map(_may_be_documents, rows)) > len(rows)  # values may be wrong, or cut off
+
+
+def _may_be_documents(row: Mapping[str, Any] | list[Any]) -> bool:
+    if isinstance(row, list):
+        return all(is_document(entry) if isinstance(entry, Mapping) else not isinstance(entry, list) for entry in row)
+    return not any(isinstance(number, Mapping | list) for number in row.values())
 
 
 def may_be_results(records: Iterable[Record]) -> bool:
@@ -173,6 +201,12 @@ def may_be_results(records: Iterable[Record]) -> bool:
 def has_outputs(records: Iterable[Record]) -> bool:
     """Whether records are likely to have retrieved documents or answers."""
     return bool(likely_fields(islice(records, _FIRST), ("retrieved", "answer"), ()))
+
+
+def _are_outputs(records: Iterable[Record]) -> bool:
+    """Whether records are likely to have a query and an output."""
+    likely = likely_fields(islice(records, _FIRST), ("query", "retrieved", "answer"), ())
+    return "query" in likely and len(likely) > 1
 
 
 def _has_output(names: Mapping[str, set[str]]) -> bool:
@@ -221,7 +255,8 @@ def _affinity(field: str, path: str) -> int:
 
 
 def _has_word(path: str, field: str) -> bool:
-    return any(word in plain_name(path) for word in _WORDS[field])
+    is_short = any(plain_name(step) in _SHORT.get(field, ()) for step in path.split("."))
+    return is_short or any(word in plain_name(path) for word in _WORDS[field])
 
 
 def _last(path: str) -> str:
@@ -241,6 +276,8 @@ def _fits(field: str, path: str, values: Sequence[Any]) -> bool:
     is_usual = is_spelling(_last(path), "retrieved")
     if field == "retrieved" and not is_usual and any(isinstance(value, str) for value in values):
         return False
+    if field == "truth" and not is_spelling(_last(path), "truth") and any(map(_is_sentence, values)):
+        return False  # an answer
     if any(isinstance(value, Mapping) and not _are_numbers(value) for value in values):
         return False
     read = as_gold_answers if field == "gold_answers" else documents_of_record
@@ -250,6 +287,10 @@ def _fits(field: str, path: str, values: Sequence[Any]) -> bool:
     except KaratError:
         return False
     return True
+
+
+def _is_sentence(value: Any) -> bool:
+    return isinstance(value, str) and len(value.split(maxsplit=1)) > 1
 
 
 def _as_list(field: str, value: Any) -> Any:
@@ -280,4 +321,4 @@ def _are_texts_of_documents(value: Any) -> bool:
     if not value or not _are_objects(value):
         return False
     texts = [first_value((entry,), "content") for entry in value]
-    return all(isinstance(text, str) and len(text.split(maxsplit=1)) > 1 for text in texts)
+    return all(map(_is_sentence, texts))

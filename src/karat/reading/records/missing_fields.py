@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from karat.errors import KaratError, MessagePart, enumeration, shown
+from karat.errors import KaratError, MessagePart, Parameter, enumeration, shown
 from karat.errors.suggestions import SuggestedCall
-from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_DOCUMENTS
+from karat.reading.bytes.kinds import JSON_IS_READ, QUERIES_TO_ANSWERS, QUERIES_TO_DOCUMENTS
 from karat.reading.columns import listed
 from karat.reading.columns.spellings import is_spelling
-from karat.reading.records.likely_fields import LOOKS_LIKE, likely_fields
+from karat.reading.records.likely_fields import LOOKS_LIKE, likely_fields, maps_queries_to_documents
 from karat.reading.records.paths import Record, inner_paths
 from karat.reading.records.records import rename_hint
 from karat.reading.records.result_fields import AMBIGUOUS, ROLES, ResultFields
 from karat.reading.records.sources import RecordSource
 
 _TWO_FILES = "If gold answers and predicted answers are in two files, use karat answers."
+_ANSWERS_ARE_READ = (
+    "Predicted answers are evaluated by karat answers GOLD PREDICTED, or added to a log with --answers (answers= in"
+    " Python)."
+)
 _GOLD = {"truth", "gold_answers"}
 _ELSEWHERE = {
     "truth": "Gold in another file is added with --truth (truth= in Python).",
@@ -62,10 +66,13 @@ class Lacking:
             all("query" in self.fields(each) for each in self.alternatives)
             and not self.present
             and names["query"] == "query"
-            and _maps_queries_to_documents(examples[0])
+            and maps_queries_to_documents(examples[0])
         ):
             what = f"this is {QUERIES_TO_DOCUMENTS}, not results"
             return KaratError(what, place=source.name, hint=JSON_IS_READ)
+        if not self.present and len(examples) == 1 and _maps_queries_to_answers(examples[0]):
+            what = f"this is {QUERIES_TO_ANSWERS}, not results"
+            return KaratError(what, place=source.name, hint=_ANSWERS_ARE_READ)
         repair = min((self._repair(each, fields, source, examples) for each in self.alternatives), key=len)
         hint = [*repair.hint(self, fields, source), *SuggestedCall.look(source.name)]
         existing = _existing(examples, fields, source)
@@ -89,7 +96,11 @@ class Lacking:
         wrong = {field: fields.names[field] for field in missing}
         likely = {} if "*" in source.used else likely_fields(examples, missing, used, wrong)
         usual = {} if source.shape is None else source.shape.left_out
-        return _Repair(missing, {field: name for field, name in likely.items() if field not in usual}, {*usual})
+        likely = {field: name for field, name in likely.items() if field not in usual}
+        outputs = [field for field in ("answer", "retrieved") if field not in missing and field not in self.present]
+        taken = [*used, *likely.values()]
+        others = {} if "*" in source.used else likely_fields(examples, outputs, taken)
+        return _Repair(missing, likely, {*usual}, others)
 
 
 @dataclass(frozen=True)
@@ -99,6 +110,8 @@ class _Repair:
     missing: list[str]
     likely: dict[str, str]
     usual: set[str]
+    others: dict[str, str]
+    """paths of outputs that are not missing, but that a judge can label"""
 
     @property
     def without(self) -> list[str]:
@@ -120,18 +133,28 @@ class _Repair:
             name: _first_value(source, name) for name in dict.fromkeys(named) if name not in fields.names.values()
         }
         contents = [f"{name} is {shown(value)}" for name, value in examples.items() if value is not None]
-        hint: list[MessagePart] = [f"No field looks like {enumeration(nothing, 'or')}{_in_brackets(contents)}."]
+        contents += [f"{name} is null on every line" for name, value in examples.items() if value is None]
+        hint: list[MessagePart] = [f"No field looks like {enumeration(nothing, 'or')}{_after_colon(contents)}."]
         given = {"fields": names} if names else {}
-        outputs = tuple(field for field in ("answer", "retrieved") if field in lacking.present or field in self.likely)
+        there = {*lacking.present, *self.likely}
+        outputs = tuple(field for field in ("answer", "retrieved") if field in there)
         is_only_gold = {*self.without} <= _GOLD
         if is_only_gold and outputs and not lacking.labelled:
-            judge = {"task": _TASKS[outputs], "model": "NAME", "verdicts": "verdicts.jsonl"}
-            hint += [" A language model can judge what has no gold: ", _judge(source.name, judge | given), "."]
+            all_names = names | self.others
+            outputs = tuple(field for field in ("answer", "retrieved") if field in {*there, *self.others})
+            judge: dict[str, Any] = {"task": _TASKS[outputs], "model": "NAME", "verdicts": "verdicts.jsonl"}
+            judge |= {"records": source.given_path} if source.given_path else {}
+            judge |= {"fields": all_names} if all_names else {}
+            hint += [" A language model can judge what has no gold: ", _judge(source.name, judge), "."]
             hint += [" Gold in another file is added with ", SuggestedCall.again(truth="GOLD", **given), "."]
         elif lacking.labelled and outputs:
             task = _TASKS[outputs]
             hint += [f" The task {task} does not need it: ", SuggestedCall.again(task=task, **given), "."]
-        elif "query" in self.without and not lacking.labelled:
+        else:
+            there_are = "If one is" if len(self.without) == 1 else "If some are"
+            option = Parameter("fields", names | dict.fromkeys(self.without, "NAME"))
+            hint += [f" {there_are} there, use ", option, "."]
+        if "query" in self.without and not lacking.labelled:
             hint += [f" {_TWO_FILES}"]
         return hint
 
@@ -150,8 +173,8 @@ def _listed(paths: Sequence[str]) -> str:
     return listed(paths, _MOST_PATHS) if any("." in path for path in paths) else listed(paths)
 
 
-def _in_brackets(texts: Sequence[str]) -> str:
-    return f" ({'; '.join(texts)})" if texts else ""
+def _after_colon(texts: Sequence[str]) -> str:
+    return f": {enumeration(texts, 'and')}" if texts else ""
 
 
 def _first_value(source: RecordSource, name: str) -> Any:
@@ -169,7 +192,7 @@ def _existing(examples: Sequence[Record], fields: ResultFields, source: RecordSo
     around = {path.rpartition(".")[0].removesuffix(".*") for path in paths}
     tops = {path.partition(".")[0] for path in paths}
     later = [] if source.shape else [name for name in fields.present if name not in tops]
-    return [*(path for path in paths if path not in around), *later]
+    return list(dict.fromkeys([*(path for path in paths if path not in around), *later]))
 
 
 def hint_about_missing(
@@ -189,6 +212,8 @@ def wrong_names(fields: ResultFields, read: Collection[str], present: Collection
     return [field for field in wrong if field in read]
 
 
-def _maps_queries_to_documents(record: Record) -> bool:
-    """Whether this is `{query: {doc: grade}}` or `{query: [doc, ...]}`, as BEIR and ranx save them."""
-    return bool(record) and all(isinstance(each, Mapping | list) for each in record.values())
+def _maps_queries_to_answers(record: Record) -> bool:
+    """Whether this is `{query: answer}`: a question has more words than the name of a field, and an id has digits."""
+    names = [str(name) for name, answer in record.items() if isinstance(answer, str)]
+    are_queries = (len(name.split()) > 2 or any(map(str.isdigit, name)) for name in names)
+    return bool(names) and len(names) == len(record) and all(are_queries)

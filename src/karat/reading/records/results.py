@@ -323,7 +323,7 @@ def _add_query(value: object, place: Place, places: dict[str, Place]) -> str:
             place=place,
             hint=[
                 "Keep one line per query, or use another field for the query: ",
-                Parameter("fields", {"query": "..."}),
+                Parameter("fields", {"query": "NAME"}),
                 ".",
             ],
         )

@@ -52,6 +52,8 @@ class RecordSource:
     """records of queries that are in joined gold only: the system that wrote the others has no output for them"""
     gold: str = ""
     """the name of the source of the gold, if it is joined"""
+    given_path: str | None = None
+    """where the records are inside an object, if the caller said it"""
     unnamed: Iterable[tuple[Place, Record]] | None = None
     """the records without karat's names, if a tool wrote them"""
 
@@ -120,7 +122,7 @@ def _record_source(
     If `tool` is given, it is an error if it did not write them. `given_path` is where they are inside an object.
     """
     fields = fields or {}
-    source = RecordSource(name, records)
+    source = RecordSource(name, records, given_path=given_path)
     try:
         shape = None if given_path else recognize(records, tool)
         path = given_path or (None if shape else _path_of_records(records, name))
@@ -128,7 +130,7 @@ def _record_source(
             outer, records = records, Rereadable(lambda: inner_records(outer, path))
             require(next(iter(records), None), f"there are no records in {path}", place=name)
             note = () if given_path else (f"{name}: the records are in {path}",)
-            source, shape = RecordSource(name, records, note), recognize(records, tool)
+            source, shape = replace(source, records=records, notes=note), recognize(records, tool)
         if tool is not None and shape is None:
             hint = f"Logs of {tool} have other fields; without a format, the tool is recognized by them."
             raise KaratError(f"this is not a log of {tool}", place=name, hint=hint)
@@ -142,7 +144,7 @@ def _record_source(
         return source
     if names:
         lists = Rereadable(lambda: with_lists(records, names))
-        source = RecordSource(name, lists, (*source.notes, lists_note(names, name)))
+        source = replace(source, records=lists, notes=(*source.notes, lists_note(names, name)))
     source = source if shape is None else _shaped(source, shape.without(fields))
     inner = {field: name for field, name in fields.items() if field in INNER_FIELDS}
     return _with_documents(source, fields, inner) if inner else source
