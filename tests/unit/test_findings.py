@@ -12,6 +12,7 @@ import pytest
 
 from karat import KaratError, Scores, evaluate, evaluate_results, evaluate_runs
 from karat.options import Missing
+from karat.scores.finding import Finding
 from karat.scores.summary import notes
 
 TRUTH = {"q": {"a": 1, "b": 0}, "r": {"c": 1}, "s": {}, "t": {"d": 0}}
@@ -253,3 +254,7 @@ def test_large_scores_that_are_not_tied_and_ties_of_smaller_scores_are_not_menti
     for each in (run, {"q": run["q"], "r": {"a": float("inf"), "b": float("inf")}}):
         scores = evaluate({"q": {"a": 1}, "r": {"a": 1}}, each, "AP")
         assert "large-ties" not in {finding.code for finding in scores.findings}
+
+
+def test_a_finding_that_ends_with_a_question_has_no_full_stop_after_it() -> None:
+    assert str(Finding("c", "1 question without an answer: How soft?", 1, "Skip it.")).endswith("How soft? Skip it.")

@@ -18,6 +18,7 @@ UNPRINTABLE = re.compile(
 # What a CI system takes for a command in a log: GitHub `::` at the beginning of a line and `##[` anywhere, Azure
 # `##vso[`, TeamCity `##teamcity[`.
 _COMMAND = re.compile(r"((?:^|[\r\n])\s*:)(?=:)|(##)(?=\[|vso\[|teamcity\[)")
+SENTENCE_ENDS = (".", "?", "!", "…")
 _MAX_LENGTH = 1000  # of each part of a message
 # Longer names are not compared with others to find out what was meant: that would take too long.
 _LONGEST_TYPO = 200
@@ -159,7 +160,7 @@ class KaratError(ValueError):
     def __str__(self) -> str:
         what, place, hint = map(_shortened, (self.what, self.place and str(self.place), self.hint))
         before = f"{place}: " if place else ""
-        stop = "" if not hint or what.endswith((".", "?", "!", "…")) else "."
+        stop = "" if not hint or what.endswith(SENTENCE_ENDS) else "."
         return safe_line(f"{before}{what}{stop} {hint}".rstrip())
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from karat.errors import KaratError, Parameter, enumeration, for_log, plural, printable
+from karat.errors import SENTENCE_ENDS, KaratError, Parameter, enumeration, for_log, plural, printable
 from karat.errors.arguments import as_count, check_names, check_text
 
 _NUMBERS = re.compile("([0-9]+)")
@@ -41,7 +41,8 @@ class Finding:
             object.__setattr__(self, name, printable(getattr(self, name)))
 
     def __str__(self) -> str:
-        return for_log(f"{self.message}. {self.hint}" if self.hint else f"{self.message}.")
+        stop = "" if self.message.endswith(SENTENCE_ENDS) else "."
+        return for_log(f"{self.message}{stop} {self.hint}".rstrip())
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "queries": list(self.queries)}
