@@ -10,7 +10,7 @@ from karat.grounding.responses.results import read_responses
 
 WRONG = [{"id": "d2", "score": 0.5}, {"id": "d1", "score": 0.9}]
 RIGHT = [{"id": "d1", "score": 0.9}, {"id": "d2", "score": 0.5}]
-CONTRADICTION = "the scores of documents contradict the order of their list for 1 query, first for q2"
+CONTRADICTION = "the scores of documents contradict the order of their list for query q2"
 DISTANCES = "the scores of documents rise from the first to the last one, as distances do"
 
 
@@ -32,6 +32,17 @@ def test_documents_are_sorted_by_score() -> None:
     scores = evaluate_results([record("q1", RIGHT), record("q2", WRONG)], "RR", order="score")
     assert scores.column("RR").tolist() == [1.0, 1.0]
     assert "documents are ordered by score, which changes the lists of 1 query" in notes(scores)
+
+
+def test_a_note_counts_the_queries_whose_scores_contradict_their_list() -> None:
+    scores = evaluate_results([record(query, WRONG) for query in ("q2", "q3")] + [record("q4", RIGHT)], "RR")
+    assert "contradict the order of their list for 2 queries, first for q2;" in notes(scores)
+
+
+def test_scores_may_be_texts_that_are_numbers_as_in_csv() -> None:
+    texts = [{**document, "score": str(document["score"])} for document in WRONG]
+    assert CONTRADICTION in notes(evaluate_results([record("q1", RIGHT), record("q2", texts)], "RR"))
+    assert evaluate_results([record("q1", texts)], "RR", order="score")["RR"] == 1
 
 
 def test_documents_with_equal_scores_stay_in_the_order_of_the_list() -> None:
@@ -93,7 +104,7 @@ def test_scores_that_rise_in_all_lists_look_like_distances() -> None:
 def test_a_document_without_a_score_cannot_be_sorted(retrieved: list[Any]) -> None:
     with pytest.raises(KaratError) as caught:
         evaluate_results([record("q1", RIGHT), record("q2", retrieved)], "RR", order="score")
-    assert "of query q2 has no score, and order='score' needs one" in str(caught.value)
+    assert "of query q2 has no score that is a number, and order='score' needs one" in str(caught.value)
     assert str(caught.value.place) == "the results[1]"
 
 

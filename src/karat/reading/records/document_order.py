@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from operator import eq
 from typing import Any
 
 from karat.documents.fields import document_field
 from karat.errors import KaratError, Message, Parameter, Place, plural, require
 from karat.options import Order
+from karat.reading.columns.numbers import number_of
 
 _NUMBERS = {float, int}
 
@@ -52,10 +52,10 @@ class DocumentOrder:
 
     def _require_scores(self, query: str, scores: list[float | None], place: Place) -> None:
         if None in scores:
-            at = scores.index(None)
-            what: Message = [f"document {at + 1} of query {query} has no score, and ", Parameter("order", "score")]
+            order, at = Parameter("order", "score"), scores.index(None)
+            what: Message = [f"document {at + 1} of query {query} has no score that is a number, and ", order]
             hint: Message = ["Name the field of the score with ", Parameter("fields", {"retrieved.score": "..."})]
-            raise KaratError([*what, " needs one"], place=place, hint=[*hint, ", or leave it out."])
+            raise KaratError([*what, " needs one"], place=place, hint=[*hint, ", or leave out ", order, "."])
 
     def notes(self, name: str) -> tuple[str, ...]:
         """What is to be said about the order; it is an error if an order was asked for that has no effect."""
@@ -64,7 +64,8 @@ class DocumentOrder:
         require(has_effect, what, "Leave it out.", place=name)
         if not self._contradicting:
             return ()
-        queries, first = plural(len(self._contradicting), "query"), self._contradicting[0]
+        queries = plural(len(self._contradicting), "query")
+        such = f"{queries}, first for" if len(self._contradicting) > 1 else "query"
         if self._are_rising:
             rising = f"{name}: the scores of documents rise from the first to the last one, as distances do"
             if self._order == "score":
@@ -73,7 +74,7 @@ class DocumentOrder:
         if self._order == "score":
             return (f"{name}: documents are ordered by score, which changes the lists of {queries}",)
         return (
-            f"{name}: the scores of documents contradict the order of their list for {queries}, first for {first};"
+            f"{name}: the scores of documents contradict the order of their list for {such} {self._contradicting[0]};"
             " the order of the lists counts. To sort by score, use --order score (order= in Python)",
         )
 
@@ -83,14 +84,11 @@ def _scores(documents: Sequence[Any]) -> list[float | None]:
     scores: list[Any] = [
         document.get("score") if type(document) is dict else _score(document) for document in documents
     ]
-    if {*map(type, scores)} <= _NUMBERS and all(map(eq, scores, scores)):  # isinstance with Real is slow
+    if {*map(type, scores)} <= _NUMBERS and all(map(eq, scores, scores)):  # faster than cell by cell
         return scores
-    return [score if _is_number(score) else None for score in scores]
+    numbers = [number_of(score, truth_values=False) for score in scores]  # texts, too, as in CSV
+    return [None if number is None or number != number else number for number in numbers]
 
 
 def _score(document: Any) -> Any:
     return None if type(document) is str else document_field(document, "score")
-
-
-def _is_number(score: Any) -> bool:
-    return isinstance(score, Real) and not isinstance(score, bool) and score == score
