@@ -47,7 +47,7 @@ def means(folder: Path, *words: str) -> Any:
 def test_gold_in_another_file_is_joined_to_a_log_by_the_text_of_the_question(folder: Path) -> None:
     words = ("evaluate", "log.jsonl", "--truth", "gold.jsonl", "-m", "RR", "-m", "EM")
     assert means(folder, *words) == {"RR": 0.75, "EM": 0.5}
-    assert "log.jsonl and gold.jsonl are joined by 'query' and 'question'" in good(folder, *words)
+    assert "log.jsonl and gold.jsonl are joined by 'query' = 'question'" in good(folder, *words)
 
 
 @pytest.mark.parametrize(("gold", "measure"), [("gold.jsonl", "RR"), ("gold.jsonl", "EM")])

@@ -144,7 +144,7 @@ def test_ids_in_one_and_texts_in_the_other_are_joined_by_a_field_beside_the_quer
     gold = [{"query": "q1", "question": "How soft is gold?", "truth": ["d1"]}]
     scores = evaluate_results(log, "RR", truth=gold)
     assert scores.per_query == {"How soft is gold?": {"RR": 0.5}}
-    assert "the results and the ground truth are joined by 'query' and 'question'" in notes(scores)
+    assert "the results and the ground truth are joined by 'query' = 'question'" in notes(scores)
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
@@ -249,6 +249,14 @@ def test_gold_in_the_log_of_a_tool_that_is_not_used_has_the_name_that_the_tool_g
     scores = evaluate_results(log, "EM", truth={"How soft is gold?": "y"})
     assert scores["EM"] == 1.0
     assert "the field 'reference' is not used" in notes(scores)
+
+
+@pytest.mark.parametrize("gold", [[["d1"], ["d2"]], ["Very soft", "The Curies"]])
+def test_lists_are_joined_by_position_also_from_a_file_and_the_note_says_so(gold: Any, tmp_path: Path) -> None:
+    (tmp_path / "gold.json").write_text(json.dumps(gold))
+    for truth, name in ((gold, "the ground truth"), (tmp_path / "gold.json", tmp_path / "gold.json")):
+        scores = evaluate_results(LOG, truth=truth)
+        assert f"the results and {name} are joined by position: all queries are in both" in notes(scores)
 
 
 def test_lists_of_texts_are_gold_for_what_the_log_has() -> None:

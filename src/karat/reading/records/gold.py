@@ -218,7 +218,9 @@ class _GoldReader:
 
     def _documents(self) -> KeyedEntries:
         of = self.of
-        read = truth_by_query(of.source, columns=of.columns, format=of.format, split=of.split, name=of.name)
+        is_array = self.queries is not None and isinstance(of.source, InputFile)
+        source = decode_json(of.source.read_all(), of.name, "") if is_array else of.source
+        read = truth_by_query(source, columns=of.columns, format=of.format, split=of.split, name=of.name)
         documents = {
             (query := identifier(name, of.name)): _listed(docs, Place(of.name, query=query))
             for name, docs in read.documents.items()
@@ -249,7 +251,7 @@ class _GoldReader:
             for query, value in zip(queries, values.values(), strict=True)
             if value is not None
         ]
-        return KeyedEntries(name, ("query",), entries, tuple(notes))
+        return KeyedEntries(name, ("query",), entries, tuple(notes), by_position=self.queries is not None)
 
     def _records(self) -> KeyedEntries:
         of = self.of

@@ -158,7 +158,7 @@ def _notes(log: str, about: _Log, matched: Matched, provided: set[str]) -> list[
     """What the sources were joined by, how many queries of each are not in the other one, and what is not used."""
     source = matched.source
     columns = dict.fromkeys((about.columns[matched.log_column], source.columns[matched.column]))
-    by = " and ".join(map(shown, columns))
+    by = "position" if source.by_position else " = ".join(map(shown, columns))
     if matched.normalized:
         by += f" ({plural(matched.normalized, 'query')} without regard to case, white space and Unicode form)"
     without = [row for row, entry in zip(about.keys, matched.entries, strict=False) if entry is None]

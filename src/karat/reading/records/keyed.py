@@ -39,6 +39,8 @@ class KeyedEntries:
     columns: tuple[str, ...]
     entries: Sequence[KeyedEntry]
     notes: tuple[str, ...] = ()
+    by_position: bool = False
+    """whether the source has no keys: its entries are in the order of the queries of the log"""
     with_texts: Callable[[], KeyedEntries] | None = None
     """the same entries with the texts of their questions, which are in another file"""
 
