@@ -87,7 +87,7 @@ def test_lower_is_better_names_a_number(folder: Path) -> None:
 
 def test_an_unknown_name_is_an_error_that_names_the_numbers_of_the_log(folder: Path) -> None:
     error = mistake(folder, "evaluate", "qa.csv", "-m", "latnecy")
-    assert "Did you mean latency? The log has the number latency." in error
+    assert "Did you mean latency? Numbers in qa.csv: latency." in error
     assert "unknown measure 'latnecy'" in mistake(folder, "gate", "qa.csv", "--max", "latnecy=3")
 
 
@@ -99,7 +99,7 @@ def test_a_field_that_is_not_a_number_everywhere_is_an_error_with_its_place_if_i
 def test_documents_are_sorted_by_score_in_all_commands(folder: Path) -> None:
     rr = ("-m", "RR")
     assert "RR        0.7500" in good(folder, "evaluate", "a.jsonl", *rr)
-    assert "first for q1; the order of the lists counts" in good(folder, "evaluate", "a.jsonl", *rr)
+    assert "for query q1; the order of the lists counts" in good(folder, "evaluate", "a.jsonl", *rr)
     by_score = ("--order", "score")
     assert "RR        1.0000" in good(folder, "evaluate", "a.jsonl", *rr, *by_score)
     assert "1.0000" in good(folder, "compare", "a.jsonl", "b.jsonl", *rr, *by_score)

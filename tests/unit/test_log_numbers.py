@@ -73,7 +73,34 @@ def test_what_is_plainly_an_id_a_position_a_seed_or_a_time_is_shown_only_if_it_i
 
 def test_whole_numbers_with_a_constant_step_count_records() -> None:
     columns: dict[str, list[Any]] = {"n": [5, 10, 15, 20, 25], "ratio": [0.1, 0.2, 0.3, 0.4, 0.5], "same": [1] * 5}
-    assert evaluate_results(log(**columns)).measures == ("ratio", "same")
+    scores = evaluate_results(log(**columns))
+    assert scores.measures == ("ratio", "same")
+    assert "the log has 1 more number, which can be selected with -m NAME (measures= in Python): n" in notes(scores)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([1, 2, 3, 4, 5], "The log has 1 more number, which can be selected with -m NAME"),
+        ([1, math.inf, 3], "The field latency is not a number in all records and is not shown"),
+    ],
+)
+def test_an_error_about_missing_fields_says_which_numbers_are_there_but_not_used(values: Any, reason: str) -> None:
+    with pytest.raises(KaratError, match="no field") as caught:
+        evaluate_results(log(latency=values))
+    assert reason in str(caught.value)
+
+
+def test_a_text_with_an_underscore_is_not_a_number() -> None:
+    assert evaluate_results(log(latency=[3, 4], month=["2024_01", "2024_02"])).measures == ("latency",)
+    with pytest.raises(KaratError, match="'1_000' is not a number"):
+        evaluate_results(log(latency=["1_000", "2"]), "latency")
+
+
+def test_numbers_with_signs_are_an_error_that_says_how_numbers_are_written() -> None:
+    for text in ("1,234", "50%", "$3"):
+        with pytest.raises(KaratError, match=r"is not a number.*numbers are written as 1234\.5"):
+            evaluate_results(log(latency=[text, "2"]), "latency")
 
 
 def test_at_most_six_are_shown_and_a_note_names_the_others() -> None:
@@ -151,7 +178,7 @@ def test_an_unknown_name_is_an_error_that_names_the_numbers() -> None:
         evaluate_results(GOLD, "latnecy")
     assert str(caught.value) == (
         "unknown measure 'latnecy'. `karat measures` lists all measures. Did you mean latency?"
-        " The log has the number latency."
+        " Numbers in the results: latency."
     )
     with pytest.raises(KaratError, match="unknown measure"):
         evaluate_results(GOLD, "usage.tokens")

@@ -59,9 +59,10 @@ def possible_meanings(name: str | Measure, rubrics: Rubrics) -> list[Measure]:
 
 
 def measures_to_compute(
-    listed: Iterable[str | Measure], numbers: LogNumbers, rubrics: Rubrics, can_be_computed: Callable[[Measure], bool]
+    listed: Iterable[str | Measure], read: Results, rubrics: Rubrics, can_be_computed: Callable[[Measure], bool]
 ) -> AskedMeasures:
     """What the measures that were asked for mean. One of karat's own counts before a number, if it can be computed."""
+    numbers = read.numbers
     known = {*numbers.columns, *numbers.faults}
     own: list[str | Measure] = []
     chosen: list[tuple[str | Measure, str | None]] = []
@@ -73,7 +74,7 @@ def measures_to_compute(
             if isinstance(name, str) and name in known and (means := possible_meanings(name, rubrics)):
                 notes.append(_note(name, means[0], is_number=number is not None))
             if number is None:
-                _check_name(name, numbers, rubrics)
+                _check_name(name, read, rubrics)
                 own.append(name)
             elif number in numbers.faults:
                 raise numbers.faults[number]
@@ -145,19 +146,15 @@ def _note(name: str, measure: Measure, *, is_number: bool) -> str:
     return f"{name} is karat's {measure}; the number in the log is {name}{_SUFFIX}"
 
 
-def _check_name(name: str | Measure, numbers: LogNumbers, rubrics: Rubrics) -> None:
+def _check_name(name: str | Measure, read: Results, rubrics: Rubrics) -> None:
     """Reject a name that is neither that of a measure nor that of a number."""
     try:
         if isinstance(name, str):
             possible_measures(name, rubrics)
     except KaratError as error:
-        if numbers.names:
-            are = (
-                f"has the number {numbers.names[0]}"
-                if len(numbers.names) == 1
-                else f"has the numbers {_listed(numbers.names)}"
-            )
-            error.add_hint(f"{did_you_mean(name, numbers.names)} The log {are}.".strip())
+        if names := read.numbers.names:
+            listed = _listed(names)
+            error.add_hint(f"{did_you_mean(name, names)} Numbers in {read.name}: {listed}.".strip())
         raise
 
 

@@ -259,7 +259,7 @@ def _asked_measures(
             return labelled is not None and labelled.suffices_for(measure)
         return subject_of(measure) in read.parts
 
-    asked = measures_to_compute(listed, read.numbers, rubrics, can_be_computed)
+    asked = measures_to_compute(listed, read, rubrics, can_be_computed)
     for name in asked.own if not has_verdicts else ():
         possible = possible_meanings(name, rubrics)
         if len(possible) == 1:

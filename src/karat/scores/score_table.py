@@ -205,8 +205,10 @@ def _plain_numbers(values: Sequence[Any]) -> Floats | None:
     kinds = {*map(type, values)}
     if kinds <= {float, NoneType}:
         return np.array(values, np.float64)
+    if kinds != {str} or any("_" in value for value in values):
+        return None
     try:
-        return np.array([float(value or "nan") for value in values], np.float64) if kinds == {str} else None
+        return np.array([float(value or "nan") for value in values], np.float64)
     except ValueError:
         return None
 

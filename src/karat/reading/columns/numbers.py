@@ -9,7 +9,7 @@ from typing import Any
 
 LARGEST = 1e300
 """the sum of larger values may be infinite"""
-LEAVE_EMPTY = "Leave the cell empty if the query has no value."
+LEAVE_EMPTY = "Leave the cell empty if the query has no value; numbers are written as 1234.5."
 """a hint about values that are not numbers"""
 _ROW_NUMBERS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how pandas writes the row numbers of a data frame
 _NULLS = ("", "nan", "na", "n/a", "null", "none", "<na>")
@@ -56,7 +56,7 @@ def _number_of_text(text: str, truth_values: bool) -> float | None:
     if word in _TRUTH_VALUES:
         return _TRUTH_VALUES[word] if truth_values else None
     try:
-        return float(word)
+        return None if "_" in word else float(word)  # 2024_01 is a number in Python only
     except ValueError:
         return None
 

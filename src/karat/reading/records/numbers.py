@@ -20,7 +20,7 @@ _EXAMPLES = 20  # records that show which fields could be asked for
 _FEWEST = 5  # records in which a constant step shows that numbers count something
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_A-Za-z]+")
 _COUNTING = {"id", "ids", "uuid", "idx", "index", "order", "seed", "epoch", "line", "row", "run", "version"}
-_TIMES = {"at", "timestamp", "ts", "date", "datetime", "unix"}
+_COUNTING |= {"at", "timestamp", "ts", "date", "datetime", "unix"}
 _LIKE_TIMES = {"time", "start", "end", "created", "updated", "nano", "ns", "ms"}
 _FIRST_TIME = 1e9  # seconds since 1970: in 2001
 _SELECT = "-m NAME (measures= in Python)"
@@ -67,8 +67,10 @@ def read_numbers(
         others = [] if columns.keys() >= {*asked} else [*_other_numbers(records, of_tool, top)]
         return LogNumbers(columns, faults, tuple(others))
     scores = [name for name in columns if name in of_tool or not _is_counting(name, columns[name])]
-    notes = [*_note_on_faults(faults), *_note_on_others(scores[_SHOWN:])]
-    return LogNumbers({name: columns[name] for name in scores[:_SHOWN]}, {}, tuple(scores), tuple(notes))
+    steady = [name for name in scores if name not in of_tool and _has_constant_step(columns[name])]
+    shown_first = [name for name in scores if name not in steady]
+    notes = [*_note_on_faults(faults), *_note_on_others([*shown_first[_SHOWN:], *steady])]
+    return LogNumbers({name: columns[name] for name in shown_first[:_SHOWN]}, {}, tuple(scores), tuple(notes))
 
 
 def _scores_of_tool(records: Sequence[tuple[Place, Record]], places: ScorePlaces) -> dict[str, list[Any]]:
@@ -129,22 +131,20 @@ def _may_be_numbers(values: Iterable[Any]) -> bool:
 
 
 def _is_counting(name: str, numbers: Sequence[float]) -> bool:
-    """Whether numbers are plainly ids, positions, seeds or times, by their name or because they have a constant step.
+    """Whether numbers are plainly ids, positions, seeds or times, by their name.
 
     >>> _is_counting("testIdx", [0.0]), _is_counting("created_at", [5.0]), _is_counting("latencyMs", [120.0, 90.0])
     (True, True, False)
     """
     words = [word.casefold() for word in _WORD.findall(name)]
     last = words[-1] if words else ""
-    if (
-        are_row_numbers(name)
-        or last in _COUNTING
-        or last in _TIMES
-        or words[-2:] in (["line", "number"], ["line", "no"])
-    ):
-        return True
-    if last in _LIKE_TIMES and all(number >= _FIRST_TIME for number in numbers if number == number):
-        return True
+    if last in _LIKE_TIMES:
+        return all(number >= _FIRST_TIME for number in numbers if number == number)
+    return are_row_numbers(name) or last in _COUNTING or words[-2:] in (["line", "number"], ["line", "no"])
+
+
+def _has_constant_step(numbers: Sequence[float]) -> bool:
+    """Whether whole numbers rise or fall by the same step, as positions do; a latency may do so by chance."""
     steps = {later - earlier for earlier, later in pairwise(numbers)}
     are_whole = all(number.is_integer() for number in numbers)
     return len(numbers) >= _FEWEST and are_whole and len(steps) == 1 and steps != {0.0}
@@ -154,8 +154,9 @@ def _note_on_faults(faults: dict[str, KaratError]) -> list[str]:
     if not faults:
         return []
     fault = next(iter(faults.values()))
+    fields = "field" if len(faults) == 1 else "fields"
     are = "is not a number in all records and is" if len(faults) == 1 else "are not numbers in all records and are"
-    return [f"{first_few([*faults])} {are} not shown: {fault.place}: {fault.what}"]
+    return [f"the {fields} {first_few([*faults])} {are} not shown: {fault.place}: {fault.what}"]
 
 
 def _note_on_others(names: Sequence[str]) -> list[str]:
