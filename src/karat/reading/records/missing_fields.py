@@ -58,8 +58,8 @@ class Lacking:
         missing = [field for field in alternative if field not in self.present]
         return [*missing, *(field for field in self.wrong if field not in missing)]
 
-    def error(self, fields: ResultFields, source: RecordSource) -> KaratError:
-        """The error that names all of them, the fields that exist, and what to do."""
+    def error(self, fields: ResultFields, source: RecordSource, notes: Sequence[str] = ()) -> KaratError:
+        """The error that names all of them, the fields that exist, and what to do; `notes` are on other fields."""
         examples = [record for _, record in islice(source.plain, _EXAMPLES)]
         names = fields.names
         if (
@@ -74,7 +74,8 @@ class Lacking:
             what = f"this is {QUERIES_TO_ANSWERS}, not results"
             return KaratError(what, place=source.name, hint=_ANSWERS_ARE_READ)
         repair = min((self._repair(each, fields, source, examples) for each in self.alternatives), key=len)
-        hint = [*repair.hint(self, fields, source), *SuggestedCall.look(source.name)]
+        sentences = [f" {note[0].upper()}{note[1:]}." for note in notes]
+        hint = [*repair.hint(self, fields, source), *sentences, *SuggestedCall.look(source.name)]
         existing = _existing(examples, fields, source)
         wanted = [names[field] for field in repair.missing]
         absent = [name for name in wanted if not any(name in example for example in examples)]

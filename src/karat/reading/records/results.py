@@ -154,10 +154,7 @@ def results_of(
     is_choice = not (is_enough or required or present.issuperset(used))  # either part would do
     needed = [("query", *of_part) for of_part in (PARTS.values() if is_choice else [used])]
     if lacking := Lacking(needed, present, wrong_names(read_fields, ROLES, present)):
-        error = lacking.error(read_fields, replace(source, records=records))
-        for note in numbers.notes:  # on numbers that would have been enough
-            error.add_hint(f"{note[0].upper()}{note[1:]}.")
-        raise error
+        raise lacking.error(read_fields, replace(source, records=records), numbers.notes)
     order = DocumentOrder(wanted.order)
     read = {field: _read_field(field, values, read_fields, order) for field in used if field in PARTS["documents"]}
     hint_about = partial(hint_about_missing, [record for _, record in records], read_fields, present, source.used)
