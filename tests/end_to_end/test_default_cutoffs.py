@@ -77,6 +77,7 @@ def test_a_log_has_the_cutoffs_of_saved_scores_that_it_is_compared_with(tmp_path
         table = printed(run_here(tmp_path, "compare", f"{one}.json", f"{other}.jsonl"))
         assert measure in table
         assert "left out" not in table
+    assert "note: short: the cut-offs are 5, because no list has more than 4 documents" in table
 
 
 def test_a_report_of_short_lists_has_the_measures_that_fit(tmp_path: Path) -> None:

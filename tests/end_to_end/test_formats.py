@@ -96,7 +96,8 @@ def test_saved_scores_and_runs_in_json_are_told_apart(folder: Path) -> None:
     assert "cost" in good(folder, "compare", "scores.json", "costs.json")
     assert "run.csv" in good(folder, "compare", "truth.json", "run.json", "run.csv", "-m", "AP")
     assert "these are saved scores" in refused(folder, "evaluate", "saved.json")
-    assert "these are results, not a run" in refused(folder, "evaluate", "truth.csv", "results.json")
+    joined = good(folder, "evaluate", "truth.csv", "results.json", "-m", "AP")
+    assert "results.json: the field 'truth' is not used: what is in truth.csv counts" in joined
 
 
 def test_columns_are_named_for_all_files_or_for_one_side(folder: Path) -> None:

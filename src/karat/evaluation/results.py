@@ -331,7 +331,8 @@ def _unscored(read: Results, labelled: LabelledResults | None) -> list[Finding]:
 
 def _with_notes(scores: Scores, read: Results, asked: AskedMeasures, unscored: Sequence[Finding]) -> Scores:
     """The same scores with the questions, and with findings about how the results were read."""
-    notes = [reading_finding(note, read.name) for note in (*read.notes, *asked.notes)]
+    notes = [reading_finding(note, read.name) for note in read.notes]
+    notes += [Finding("measures", note, 0) for note in asked.notes]
     scored = {*scores.queries}  # a query without documents and answers may have labels
     ignored = [query for query in read.empty if query not in scored]
     findings = (*notes, *scores.findings, *unscored, *empty_results(ignored))
