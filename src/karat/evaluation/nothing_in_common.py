@@ -10,10 +10,11 @@ from typing import Self, cast
 
 import numpy as np
 
-from karat.data.verdicts import Against, ItemSet, Relation
+from karat.data.verdicts import ItemSet, Relation
 from karat.errors import KaratError, Message, Parameter, enumeration, first_few
 from karat.grounding.labels.counting import is_person
 from karat.grounding.labels.missing import in_words, recipe_of
+from karat.grounding.labels.recipes import relation_of
 from karat.grounding.responses.responses import EXTRACTED
 from karat.grounding.verdict_file.reading import VerdictRecords
 
@@ -43,9 +44,7 @@ class _Labelled:
             items = item.set if item is not None else name if name in ("answer", "gold") else None
             if labels.label[row] is None or items is None:
                 continue
-            against = labels.against[row]
-            compared = "passage" if isinstance(against, tuple) else against or "nothing"
-            relation = Relation(task, cast("ItemSet", items), cast("Against", compared))
+            relation = relation_of(task, cast("ItemSet", items), labels.against[row])
             labelled.relations[relation] += 1
             labelled.systems[labels.system[row]] = labelled.queries[labels.query[row]] = None
             labelled.authors[labels.by[row]] = None

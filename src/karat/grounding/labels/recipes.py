@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast, get_args
 
 from karat.data.verdicts import Against as RelatedTo
-from karat.data.verdicts import Relation
+from karat.data.verdicts import ItemSet, Relation
 from karat.grounding.responses.responses import Response
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item
@@ -43,14 +43,19 @@ class WantedLabel(NamedTuple):
     @property
     def relation(self) -> Relation:
         """What a measure knows of the label."""
-        against = "passage" if isinstance(self.against, tuple) else self.against or "nothing"
-        return Relation(self.task, self.item.set, cast("RelatedTo", against))
+        return relation_of(self.task, self.item.set, self.against)
 
     def against_digest(self, response: Response) -> str | None:
         """The digest of what the item is compared with, by which a label notices that this has changed since."""
         if self.task == "correctness":
             return response.digest_of("gold")
         return response.digest_of(self.against) if self.task == "support" and self.against is not None else None
+
+
+def relation_of(task: str, items: ItemSet, against: Against) -> Relation:
+    """What a measure knows of a label of such items, given what they are compared with in a verdict file."""
+    compared = "passage" if isinstance(against, tuple) else against or "nothing"
+    return Relation(task, items, cast("RelatedTo", compared))
 
 
 def task_of(recipe: str) -> str:

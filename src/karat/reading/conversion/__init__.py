@@ -7,7 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from karat.errors import KaratError, Parameter, Place, did_you_mean, enumeration, first_few, plural, require, shown
+from karat.errors import (
+    KaratError,
+    Parameter,
+    Place,
+    did_you_mean,
+    enumeration,
+    first_few,
+    plural,
+    require,
+    shown,
+    size_text,
+)
 from karat.errors.arguments import check_mapping, check_path, check_text
 from karat.output.files import check_writable
 from karat.reading.bytes.input_file import InputFile, Progress, is_file
@@ -50,7 +61,7 @@ class Converted:
         return f"{plural(self.rows, noun)}{of_queries}"
 
     def __str__(self) -> str:
-        size = "" if self.size is None else f" ({_size(self.size)})"
+        size = "" if self.size is None else f" ({size_text(self.size)})"
         return f"{self.contents} written to {self.path}{size}"
 
 
@@ -153,22 +164,6 @@ def _check_is_not_output(source: InputFile, target: Target) -> None:
 
 def _size_of(target: Target) -> int | None:
     return os.path.getsize(target.path) if target.emit is None and os.path.isfile(target.path) else None
-
-
-def _size(size: int) -> str:
-    """A size in the unit that gives it one to three digits.
-
-    >>> _size(1), _size(61_234_567), _size(2_500)
-    ('1 byte', '61 MB', '2.5 kB')
-    """
-    if size < 1000:
-        return plural(size, "byte")
-    power = 1 if size < 1e6 else 2 if size < 1e9 else 3
-    number = size / 1000**power
-    return f"{number:.1f} {_UNITS[power]}" if number < 10 else f"{number:,.0f} {_UNITS[power]}"
-
-
-_UNITS = {1: "kB", 2: "MB", 3: "GB"}
 
 
 # What is converted: what the caller says, what the source contains, or what the name of the output says. If that is not
