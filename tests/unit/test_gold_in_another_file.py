@@ -194,6 +194,16 @@ def test_the_same_ids_with_other_questions_are_noted() -> None:
     assert "differ" not in notes(evaluate_results(LOG, "RR", truth=[{**record, "truth": ["d1"]} for record in LOG]))
 
 
+def test_ids_that_all_have_other_questions_are_not_the_same_ids() -> None:
+    log = [{"id": at, "question": f"What is {at}?", "retrieved": [f"d{at}"]} for at in range(4)]
+    gold = [
+        {"id": at + 2, "question": record["question"], "truth": record["retrieved"]} for at, record in enumerate(log)
+    ]
+    scores = evaluate_results(log, "RR", truth=gold)
+    assert scores.column("RR").tolist() == [1.0] * 4
+    assert "are joined by 'question': all queries are in both" in notes(scores)
+
+
 def test_a_query_that_only_the_gold_has_is_called_as_the_log_would_call_it() -> None:
     log = [{"query": record["question"], "retrieved": record["retrieved"]} for record in LOG]
     gold = [{"id": at, "question": text, "truth": ["d1"]} for at, text in enumerate(["How soft is gold?", "Why gold?"])]
@@ -235,6 +245,24 @@ def test_a_query_that_gold_has_twice_is_an_error_if_its_gold_differs(tmp_path: P
     (tmp_path / "gold.jsonl").write_text(lines([{"query": "q1", "truth": ["d1"]}, {"query": "q1", "truth": ["d2"]}]))
     with pytest.raises(KaratError, match=r"gold.jsonl:2: query 'q1' has another gold in .*gold.jsonl:1"):
         evaluate_results(LOG, truth=tmp_path / "gold.jsonl")
+
+
+def test_rows_with_one_gold_document_each_are_a_list_but_not_beside_a_list(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("query,truth\nq1,d8\nq1,d1\nq2,d2\n")
+    assert evaluate_results(LOG, "R", truth=gold).column("R").tolist() == [0.5, 1.0]
+    for values in (["a", ["b"]], [["a"], "b"]):
+        rows = [{"query": "q1", "gold_answers": value} for value in values]
+        with pytest.raises(KaratError, match="query 'q1' has another gold"):
+            evaluate_results(LOG, "EM", truth=rows)
+
+
+def test_hints_about_gold_that_is_missing_do_not_name_the_option_that_is_given() -> None:
+    said = "There are none in the ground truth, either."
+    assert said in notes(evaluate_results(LOG, truth={"q1": {"d1": 1}}))
+    with pytest.raises(KaratError, match=said) as caught:
+        evaluate_results(LOG, "EM", truth={"q1": {"d1": 1}})
+    assert "truth='GOLD'" not in str(caught.value)
 
 
 def test_gold_of_the_log_is_not_used_if_other_gold_is_given_and_a_note_says_so() -> None:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from karat.caching import cached_property
-from karat.documents.ids import identifier, reject_lone_surrogates
+from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.normalization import normalizer
 from karat.errors import KaratError, Message, Parameter, Place, shown
 from karat.reading.columns.spellings import AnyRole, is_spelling
@@ -95,13 +95,13 @@ def as_key(value: object) -> str | None:
 def entries_of_records(
     records: Iterable[tuple[Place, Record]], columns: Sequence[str], names: Mapping[str, str]
 ) -> list[KeyedEntry]:
-    """The entries of records, one per query: gold answers that are single texts, in several records, are alternatives.
+    """The entries of records, one per query: gold that is one text in each of several records is a list.
 
     Records that say different things about a query otherwise are an error.
     """
     readers = {field: FieldReader(field, name) for field, name in names.items()}
     entries: dict[str, KeyedEntry] = {}
-    texts: dict[str, list[str]] = {}
+    lists: dict[str, list[str]] = {}
     for place, record in records:
         first, *others = (field_value(record, column, place) for column in columns)
         keys = (None if first is None else identifier(first, place), *map(as_key, others))
@@ -114,27 +114,30 @@ def entries_of_records(
             field: value for field, name in names.items() if (value := field_value(record, name, place)) is not None
         }
         values = {field: readers[field].read(value, place) for field, value in given.items()}
-        if given.keys() == {"gold_answers"} and isinstance(given["gold_answers"], str):
-            texts.setdefault(query, []).append(given["gold_answers"])
-        earlier = entries.setdefault(query, KeyedEntry(place, keys, values))
-        if earlier.place != place and values != earlier.values and query not in texts:
+        earlier = entries.setdefault(query, entry := KeyedEntry(place, keys, values))
+        is_one = [*given] in (["truth"], ["gold_answers"]) and all_text(given.values())
+        if is_one and (earlier is entry or (query in lists and given.keys() == earlier.values.keys())):
+            lists.setdefault(query, []).extend(given.values())
+        elif earlier is not entry and values != earlier.values:
             hint = "Keep one record per query."
             raise KaratError([f"query {shown(query)} has another gold in ", earlier.place], place=place, hint=hint)
     for reader in readers.values():
         reader.check()
     reject_lone_surrogates(entries, "")
-    return [
-        entry._replace(values={"gold_answers": tuple(dict.fromkeys(texts[query]))}) if query in texts else entry
-        for query, entry in entries.items()
-    ]
+    for query, texts in lists.items():
+        [(field, value)] = entries[query].values.items()
+        entries[query] = entries[query]._replace(values={field: type(value)(dict.fromkeys(texts))})
+    return [*entries.values()]
 
 
 def match_entries(name: str, columns: Sequence[str], keys: Sequence[Keys], source: KeyedEntries) -> Matched:
     """Find the entry of each record of the log `name`, whose keys are in these columns.
 
-    Ids count if any of them is in both, otherwise texts: exactly, and if they are in none of the columns, without
-    regard to white space, case and Unicode form. Records that have no such entry have None.
+    Ids count if any of them is in both, unless all of these have other questions beside them; otherwise texts: exactly,
+    and if they are in none of the columns, without regard to white space, case and Unicode form. Records that have no
+    such entry have None.
     """
+    by_id: Matched | None = None
     pairs = sorted(product(range(len(columns)), range(len(source.columns))), key=lambda pair: (sum(pair), pair))
     indexes = [_Index(source, column) for column in range(len(source.columns))]
     for fold in (False, True):
@@ -143,7 +146,12 @@ def match_entries(name: str, columns: Sequence[str], keys: Sequence[Keys], sourc
             if fold or any(row[of_log] in index.exact for row in keys):
                 found = [index.find(row[of_log]) for row in keys]
                 if any(found):
-                    return _matched(found, source, keys, of_log, of_entry)
+                    matched = _matched(found, source, keys, of_log, of_entry)
+                    if len(other_questions(matched, keys)) < sum(entry is not None for entry in found):
+                        return matched
+                    by_id = by_id or matched
+    if by_id is not None:
+        return by_id
     if source.with_texts is not None:
         return match_entries(name, columns, keys, source.with_texts())
     raise _nothing_in_common(name, columns, keys, source)

@@ -147,7 +147,12 @@ class _Repair:
             judge |= {"records": source.given_path} if source.given_path else {}
             judge |= {"fields": all_names} if all_names else {}
             hint += [" A language model can judge what has no gold: ", _judge(source.name, judge), "."]
-            hint += [" Gold in another file is added with ", SuggestedCall.again(truth="GOLD", **given), "."]
+            again: list[MessagePart] = [
+                " Gold in another file is added with ",
+                SuggestedCall.again(truth="GOLD", **given),
+                ".",
+            ]
+            hint += [f" There are none in {source.gold}, either."] if source.gold else again
         elif lacking.labelled and outputs:
             task = _TASKS[outputs]
             hint += [f" The task {task} does not need it: ", SuggestedCall.again(task=task, **given), "."]
@@ -197,14 +202,16 @@ def _existing(examples: Sequence[Record], fields: ResultFields, source: RecordSo
 
 
 def hint_about_missing(
-    records: Sequence[Record], fields: ResultFields, present: Collection[str], used: Collection[str], field: str
+    source: RecordSource, records: Sequence[Record], fields: ResultFields, present: Collection[str], field: str
 ) -> str:
     """What to do if the other field of a part is missing, in a finding."""
-    taken = [*(fields.names[name] for name in present), *used]
+    taken = [*(fields.names[name] for name in present), *source.used]
     if likely := likely_fields(records, [field], taken):
         return f"If the field has another name, use {rename_hint(likely)}"
     nothing = f"No field looks like {LOOKS_LIKE[field]} ({field})."
-    return f"{nothing} {_ELSEWHERE.get(field, '')}".strip()
+    is_joined = field in _GOLD and source.gold
+    elsewhere = f"There are none in {source.gold}, either." if is_joined else _ELSEWHERE.get(field, "")
+    return f"{nothing} {elsewhere}".strip()
 
 
 def wrong_names(fields: ResultFields, read: Collection[str], present: Collection[str]) -> list[str]:

@@ -157,7 +157,7 @@ def results_of(
         raise lacking.error(read_fields, replace(source, records=records), numbers.notes)
     order = DocumentOrder(wanted.order)
     read = {field: _read_field(field, values, read_fields, order) for field in used if field in PARTS["documents"]}
-    hint_about = partial(hint_about_missing, [record for _, record in records], read_fields, present, source.used)
+    hint_about = partial(hint_about_missing, source, [record for _, record in records], read_fields, present)
     unscored = list(_incomplete_parts(values, names, ("truth",) if labelled else tuple(READERS), hint_about))
     try:
         read |= {field: _read_field(field, values, read_fields) for field in used if field in PARTS["answers"]}
