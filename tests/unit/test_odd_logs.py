@@ -160,3 +160,42 @@ def test_gold_is_not_suggested_as_a_query_and_every_field_is_listed_once() -> No
         karat.evaluate_results([{"talk": [{"role": "user", "content": "How?"}], "ref": "It is so.", "a.b": 1}])
     assert "'gold_answers': 'ref'" in str(caught.value)
     assert str(caught.value).count("'a.b'") == 1
+
+
+def test_gold_answers_alone_get_answers_from_another_file(tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text(json.dumps({"question": "How soft?", "ground_truth": "Very soft."}))
+    shown = mistake(tmp_path, "evaluate", "gold.jsonl")
+    assert "no field 'answer'" in shown
+    assert "Answers in another file are added with --answers" in shown
+    answers = written(tmp_path, {"How soft?": "Very soft."})
+    assert "EM(normalize=true)   1.0000" in good(tmp_path, "evaluate", "gold.jsonl", "--answers", answers)
+
+
+def test_a_run_alone_is_not_taken_for_ground_truth(tmp_path: Path) -> None:
+    (tmp_path / "run.trec").write_text("q1 Q0 d1 1 0.5 run\n")
+    assert "run.trec: a run needs ground truth." in mistake(tmp_path, "evaluate", "run.trec")
+
+
+@pytest.mark.parametrize(("text", "what"), [("\n", "not JSON"), ("[]", "no results found"), ("{}", "no fields")])
+@pytest.mark.parametrize("command", ["evaluate", "look"])
+def test_a_log_without_records_is_an_error_that_says_so(text: str, what: str, command: str, tmp_path: Path) -> None:
+    (tmp_path / "log.json").write_text(text)
+    assert f"log.json: {what}" in mistake(tmp_path, command, "log.json")
+
+
+def test_a_submission_to_trec_rag_without_labels_is_evaluated_by_the_command_of_its_error(tmp_path: Path) -> None:
+    sentences = [{"text": "It is soft.", "citations": [0]}]
+    path = written(tmp_path, {"run_id": "r", "topic_id": "1", "references": ["d7"], "answer": sentences})
+    command = f"karat evaluate {path} --measure CitationValid"
+    assert f"`{command}`" in mistake(tmp_path, "evaluate", path)
+    assert "CitationValid" in good(tmp_path, *command.split()[1:])
+
+
+def test_a_screen_shows_no_field_twice_and_no_note_on_what_it_shows() -> None:
+    twice = karat.look([GOOD, GOOD])
+    assert (twice.paths, twice.unused) == ((), ())
+    assert {group.needs for group in twice.measures} == {"gold documents", "labels"}
+    assert "read from" not in str(karat.look([GOOD]))
+    shown = str(karat.look([{"query": "q1", "answer": "Soft.", "contexts": None, "note": "x"}]))
+    assert "not used: " not in shown
+    assert shown.count("contexts") == shown.count("'contexts'") + 1

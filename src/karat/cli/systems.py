@@ -23,7 +23,7 @@ from karat.options import EVALUATION_OPTIONS, UNKNOWN_LABELS
 from karat.output.progress import progress_bar
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.columns import absence, plain_names
-from karat.reading.contents.contents import Content, content_of, first_is_truth, is_log_without_gold
+from karat.reading.contents.contents import Content, content_of, first_is_truth, is_incomplete_log
 from karat.reading.contents.samples import sample
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.data_sets import is_data_set, named_data_set, qrels_of_split
@@ -85,10 +85,12 @@ class SystemFiles:
             "results"
             if content == "documents"
             and path in may_be_logs
-            and is_log_without_gold(self.opened[path], inputs.formats.get(side))
+            and is_incomplete_log(self.opened[path], inputs.formats.get(side))
             else content
             for path, content, side in zip(paths, contents, sides, strict=True)
         ]
+        if contents == ["nothing"] and not inputs.accepts_saved:
+            contents = ["results"]  # whoever reads them says that there are none
         self.without_truth = not self._first_is_truth(paths, contents)
         if (named := named_with_others(paths[0])) and not self.without_truth:
             what = "ground truth comes first, and it is one file, but this stands for several files"
@@ -105,7 +107,7 @@ class SystemFiles:
         if not saved and not inputs.verdicts and not self.results:
             settings.check_measures()
         if not self.files:
-            raise no_run_error(self.first.name)
+            raise no_run_error(self.first, inputs.formats.get("truth"))
         self.systems = self._named_systems(saved)
         if len(saved) == len(self.files):
             self._reject_unused_options()

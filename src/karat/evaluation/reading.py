@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,13 +13,20 @@ from karat.documents.fields import DocumentLike, document_field
 from karat.documents.ids import identifier
 from karat.errors import KaratError, Message, Parameter, Place, first_few, plural, require
 from karat.errors.arguments import check_mapping, check_text
+from karat.errors.suggestions import SuggestedCall
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import FunctionMatcher, Match, Same, matcher_of
 from karat.options import RankingOptions
+from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import check_format
 from karat.reading.columns import GivenNames
+from karat.reading.contents.contents import Kind, kind_of_file
+from karat.reading.contents.formats import detect
 from karat.reading.pairs.any_source import Truth, read_run, read_truth
 from karat.reading.pairs.containers import RankedLists, Run
+from karat.reading.pairs.data_sets import named_data_set
+from karat.reading.records.results import Results, WantedResults, results_of
+from karat.reading.records.sources import RecordSource, read_records
 
 if TYPE_CHECKING:
     from karat.grounding.labels.votes import DocumentGrades
@@ -59,10 +67,39 @@ def check_reading(inputs: ReadingOptions, progress: object) -> None:
     require(progress is None or callable(progress), [Parameter("progress", progress), " is not a function"])
 
 
-def no_run_error(place: Place | str) -> KaratError:
-    """The error for ground truth without a run."""
+def kind_of_documents(file: InputFile, form: str | None) -> Kind | None:
+    """Whether a file with documents contains ground truth or a run; None if that is not clear."""
+    if named_data_set(file):
+        return None
+    return kind_of_file(file, detect(file) if form is None else check_format(form))
+
+
+def no_run_error(file: InputFile, form: str | None) -> KaratError:
+    """The error for ground truth without a run, or for a run without ground truth."""
+    if kind_of_documents(file, form) == "run":
+        return KaratError("a run needs ground truth", place=file.name, hint="Name the ground truth before the runs.")
     hint = "Add a run after it, or name a results file, which contains its ground truth."
-    return KaratError("this file is read as ground truth, but no run was given", place=place, hint=hint)
+    look = SuggestedCall.look(file.name)
+    return KaratError("this file is read as ground truth, but no run was given", place=file.name, hint=[hint, *look])
+
+
+def read_unlabelled(
+    results: Any, fields: Mapping[str, str] | None, wanted: WantedResults, form: str | None, records: str | None
+) -> Results:
+    """Results without labels. A submission to TREC RAG that lacks gold is an error of its own."""
+
+    def read(log: RecordSource) -> Results:
+        try:
+            return results_of(wanted.joined(log, fields), fields, wanted)
+        except KaratError as error:
+            from karat.grounding.responses.trec_rag import is_trec_rag, no_gold_error
+
+            [first] = [record for _, record in islice(log.plain, 1)] or [{}]
+            if error.place == Place(log.name) and not any(wanted.joins) and is_trec_rag(first):
+                raise no_gold_error(log.name) from None
+            raise
+
+    return read_records(results, fields, form, read, path=records)
 
 
 def paths_of(*sources: Any) -> tuple[str, ...]:

@@ -21,13 +21,13 @@ from karat.evaluation.log_numbers import (
     with_all_numbers,
 )
 from karat.evaluation.merged_scores import merged_scores
-from karat.evaluation.reading import EvaluationOptions, ReadingOptions, read_matcher
+from karat.evaluation.reading import EvaluationOptions, ReadingOptions, read_matcher, read_unlabelled
 from karat.matching.matchers import Match, matcher_of
 from karat.options import Order, Unknown, complete_options
 from karat.reading.columns import GivenNames
 from karat.reading.records.joining import JoinedSources
 from karat.reading.records.result_fields import PARTS, Part
-from karat.reading.records.results import Results, WantedResults, read_results
+from karat.reading.records.results import Results, WantedResults
 from karat.registry import Measure, Subject
 from karat.registry.selection import (
     DEFAULT_ANSWER_MEASURES,
@@ -179,7 +179,7 @@ def _read_log(
     joins = JoinedSources.of(given.truth, given.answers, fields, given.truth_columns, given.truth_format, given.split)
     log = fields, replace(wanted, order=given.order, joins=joins), given.input_format, given.records
     labelled = _labelled(results, verdicts, *log, name, given.author) if needs_responses else None
-    read = labelled.results if labelled else read_results(results, *log)
+    read = labelled.results if labelled else read_unlabelled(results, *log)
     return _LogToScore(name, listed, rubrics, read, labelled, {**settings, "corpus": given.corpus}, given)
 
 

@@ -25,7 +25,7 @@ from karat.evaluation.look.screen import Look, Looks
 from karat.evaluation.reading import ReadingOptions, check_reading
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.columns import GivenNames, plain_names
-from karat.reading.contents.contents import content_of, is_log_without_gold
+from karat.reading.contents.contents import content_of, is_incomplete_log
 from karat.reading.pairs.data_sets import named_data_set
 from karat.reading.records.records import field_names
 
@@ -93,5 +93,5 @@ def _look(log: Any, options: LookOptions) -> Look:
         return look_at_verdicts(file)
     is_documents = content in ("documents", "documents or scores") or inputs.split is not None
     if content == "documents" and not os.path.isdir(file.path) and not named_data_set(file):
-        is_documents = not is_log_without_gold(file, options.input_format)
+        is_documents = not is_incomplete_log(file, options.input_format)
     return (look_at_documents if is_documents else look_at_log)(file, options)

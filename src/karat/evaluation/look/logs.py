@@ -16,12 +16,13 @@ from karat.evaluation.results import measures_of_log, scores_of_parts
 from karat.grounding.labels.missing import measures_of
 from karat.grounding.labels.recipes import needed_fields
 from karat.grounding.responses.citations import find_citations
-from karat.grounding.responses.trec_rag import is_trec_rag, paths_in_submission, read_trec_rag
+from karat.grounding.responses.trec_rag import is_trec_rag, no_gold_error, paths_in_submission, read_trec_rag
 from karat.matching.document_samples import sample_of_lists
 from karat.matching.trials import Trials, try_matches
 from karat.options import complete_options
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.records.field_readers import READERS
+from karat.reading.records.likely_fields import is_free
 from karat.reading.records.paths import Record, field_value, inner_paths
 from karat.reading.records.records import without_collection
 from karat.reading.records.result_fields import PARTS, ROLES, ResultFields, fields_of_results
@@ -52,17 +53,23 @@ def look_at_log(source: Any, reading: LookOptions) -> Look:
 def _look(log: RecordSource, wanted: WantedResults, reading: LookOptions, path: str | None) -> Look:
     records = list(log.records)
     log = replace(log, records=records)
-    if not records:
+    if not any(record for _, record in records):
         results_of(log, reading.fields, wanted)  # which is the error of every command
     if is_trec_rag(records[0][1]):
         return _look_at_submission(log, reading, path)
     examples = [record for _, record in islice(records, _FIRST)]
-    chosen = fields_of_results([record for _, record in records], reading.fields, ROLES, log.name, _EACH_ALONE)
+    plain = [record for _, record in records]
+    chosen = fields_of_results(plain, reading.fields, ROLES, log.name, _EACH_ALONE)
+    of_parts = fields_of_results(plain, reading.fields, wanted.parts, log.name)
     names = _names(chosen, examples, log)
     results, findings, error = _evaluated(log, wanted, reading)
     read_notes = (*log.notes, *log.unused_notes(chosen, examples)) if results is None else results.notes
     # The screen shows where fields are read from.
-    shown_above = {*chosen.notes, *([] if log.shape is None else [log.shape.note(log.paths, log.name)])}
+    shown_above = {
+        *chosen.notes,
+        *of_parts.notes,
+        *([] if log.shape is None else [log.shape.note(log.paths, log.name)]),
+    }
     used = {**names, **log.paths}
     look = Look(
         log.name,
@@ -71,7 +78,7 @@ def _look(log: RecordSource, wanted: WantedResults, reading: LookOptions, path: 
         None if log.shape is None else log.shape.tool,
         _read(names, used, examples),
         _unused(log, used, {} if results is None else results.numbers.columns),
-        () if error is None else _seen(log),
+        () if error is None else _seen(log, used),
         None if results is None else _matches(results),
         _measures(names, results, _longest(examples, names), has_citations=_has_citations(examples, names)),
         (*(note for note in read_notes if note not in shown_above), *findings),
@@ -86,7 +93,6 @@ def _look_at_submission(log: RecordSource, reading: LookOptions, path: str | Non
     read_trec_rag(records)  # what is wrong with one of them is an error
     examples = [record for _, record in islice(records, _FIRST)]
     names = paths_in_submission(examples[0])
-    hint = "Its answers are evaluated by labels (--verdicts FILE), or by -m CitationValid, which needs none."
     look = Look(
         log.name,
         "a submission to TREC RAG",
@@ -94,7 +100,7 @@ def _look_at_submission(log: RecordSource, reading: LookOptions, path: str | Non
         read=_read(names, names, examples),
         unused=_unused(log, names, ()),
         measures=_measures(names, None, _longest(examples, names), has_citations=True),
-        error=KaratError("a submission to TREC RAG has no gold", place=log.name, hint=hint),
+        error=no_gold_error(log.name),
     )
     return replace(look, commands=_commands(look, reading, path, has_texts=False))
 
@@ -160,9 +166,9 @@ def _measures(
         groups.append(MeasureGroup(tuple(results.numbers.columns), "nothing: the log has them"))
     if has_citations and "retrieved" in names:
         groups.append(MeasureGroup(("CitationValid",), "nothing: -m CitationValid"))
-    if "documents" not in parts and "retrieved" in names:
+    if "retrieved" in names and "truth" not in names:
         groups.append(MeasureGroup(default_measures(longest)[0], "gold documents"))
-    if "answers" not in parts and "answer" in names:
+    if "answer" in names and "gold_answers" not in names:
         groups.append(MeasureGroup(DEFAULT_ANSWER_MEASURES, "gold answers"))
     possible = {"correctness": "gold_answers" in names, "support": has_citations}
     tasks = [task for task in _TASKS if all(field in names for field in ("query", *needed_fields(task)))]
@@ -233,11 +239,11 @@ def _shown_document(document: Any) -> str:
     return " ".join(shown(part, _LONGEST) for part in parts if part is not None) or shown(document, _LONGEST)
 
 
-def _seen(log: RecordSource) -> tuple[FieldSeen, ...]:
-    """The fields that records have, and what is inside them."""
+def _seen(log: RecordSource, used: Mapping[str, str]) -> tuple[FieldSeen, ...]:
+    """The fields that records have and that are not read, and what is inside them."""
     examples = [record for _, record in islice(log.plain, _FIRST)]
     paths = dict.fromkeys(path for record in examples for path in inner_paths(record) if ".0." not in path)
-    values = ((path, _example(examples, path)) for path in paths)
+    values = ((path, _example(examples, path)) for path in paths if is_free(path, used.values()))
     return tuple(
         FieldSeen(path, _type(value), shown(value, _LONGEST))
         for path, value in values

@@ -12,16 +12,14 @@ from karat.errors import KaratError, shown
 from karat.evaluation.documents import EvaluationPlan, score_documents
 from karat.evaluation.look.commands import LookOptions
 from karat.evaluation.look.screen import FieldRead, FieldSeen, Look, MeasureGroup, best_match, notes_of
-from karat.evaluation.reading import CorpusMatcher, no_run_error
+from karat.evaluation.reading import CorpusMatcher, kind_of_documents, no_run_error
 from karat.matching.document_samples import sample_of_run
 from karat.matching.matchers import Same
 from karat.matching.trials import Trials, try_matches
 from karat.options import complete_options
 from karat.reading.bytes.input_file import InputFile, is_file
-from karat.reading.bytes.names import IN_PROSE, check_format
+from karat.reading.bytes.names import IN_PROSE
 from karat.reading.columns import plain_names
-from karat.reading.contents.contents import kind_of_file
-from karat.reading.contents.formats import detect
 from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.any_source import read_run, read_truth
 from karat.reading.pairs.columns import columns_to_read
@@ -131,7 +129,7 @@ def look_at_documents(source: Any, reading: LookOptions) -> Look:
     """What is in ground truth without a run, or in a run without ground truth."""
     qrels = _qrels(source, reading)
     file, form = InputFile.of(qrels), reading.inputs.truth_format
-    kind = None if named_data_set(qrels) else kind_of_file(file, detect(file) if form is None else check_format(form))
+    kind = kind_of_documents(file, form)
     is_run = kind == "run"
     what = "a run" if is_run else "ground truth" if kind == "truth" or qrels is not source else "ground truth, or a run"
     side = _Source(qrels, "score" if is_run else "grade", reading)
@@ -139,9 +137,6 @@ def look_at_documents(source: Any, reading: LookOptions) -> Look:
         content, counts = side.content()
     except KaratError as error:
         return _cannot_be_evaluated(error, file.name, what, [side])
-    missing = no_run_error(file.name)
-    if is_run:
-        missing = KaratError("a run needs ground truth", place=file.name, hint="Name the ground truth before the runs.")
     [path] = _paths([source])
     return Look(
         file.name,
@@ -150,7 +145,7 @@ def look_at_documents(source: Any, reading: LookOptions) -> Look:
         read=tuple(side.fields(content)),
         measures=(MeasureGroup(DEFAULT_MEASURES, "ground truth" if is_run else "a run"),),
         commands={"to evaluate it": reading.command("evaluate", ["TRUTH", path] if is_run else [path, "RUN"])},
-        error=missing,
+        error=no_run_error(file, form),
     )
 
 

@@ -120,7 +120,12 @@ class Look(Printable):
             shown_paths = self.paths[: _MOST_PATHS if self.tool is None else _MOST_PATHS_OF_TOOL]
             rows = tuple((*_cells(each.path), Cell(each.type), *_cells(example=each.example)) for each in shown_paths)
             more = len(self.paths) - len(shown_paths)
-            yield Table(("field", "type", "example"), rows, (f"and {more:,} more",) if more else (), labels=3)
+            yield Table(
+                ("not used" if self.read and self.unused else "field", "type", "example"),
+                rows,
+                (f"and {more:,} more",) if more else (),
+                labels=3,
+            )
         if self.matches:
             yield self._match_table(self.matches)
         if self.measures:
@@ -132,6 +137,8 @@ class Look(Printable):
             yield Table(("measures", "need"), tuple(lines), labels=2)
 
     def _about_unused(self) -> list[str]:
+        if self.paths and len(self.paths) <= _MOST_PATHS and self.tool is None:
+            return []  # a table shows them
         more = len(self.unused) - _MOST_NAMES
         names = [*map(shown, self.unused[:_MOST_NAMES]), *([f"{more} more"] if more > 0 else [])]
         return [f"not used: {enumeration(names, 'and')}"] if names else []

@@ -15,7 +15,8 @@ from typing import Any
 
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, Place, plural, require, shown
+from karat.errors import KaratError, Message, Place, plural, require, shown
+from karat.errors.suggestions import SuggestedCall
 from karat.grounding.responses.responses import Passage, Response, Responses, Sentence, has_text
 from karat.reading.records.paths import Record
 
@@ -31,6 +32,17 @@ def is_trec_rag(record: Record) -> bool:
     has_topic = isinstance(metadata, Mapping) and any(name in metadata for name in _TOPIC)
     in_sentences = any(isinstance(record.get(name), list) for name in _ANSWER)
     return "references" in record and (in_sentences or has_topic or "response_length" in record)
+
+
+def no_gold_error(name: str) -> KaratError:
+    """The error for a submission that is to be evaluated without labels and gold."""
+    judge = {"task": "support", "corpus": "CORPUS", "model": "NAME", "verdicts": "verdicts.jsonl"}
+    hint: Message = [
+        "Its citations can be checked without gold: ", SuggestedCall.again(measures="CitationValid"),
+        ". A language model can judge its answers: ", SuggestedCall.of("judge", name, **judge), ".",
+        *SuggestedCall.look(name),
+    ]  # fmt: skip
+    return KaratError("a submission to TREC RAG has no gold", place=name, hint=hint)
 
 
 def paths_in_submission(record: Record) -> dict[str, str]:

@@ -122,10 +122,12 @@ def content_of(
     return "documents" if doc in start.names else _guess(start, _EVALUATED, fields) or "records"
 
 
-def is_log_without_gold(file: InputFile, form: str | None = None) -> bool:
-    """Whether a file that may be ground truth or a run has records with outputs, and is no table of pairs."""
+def is_incomplete_log(file: InputFile, form: str | None = None) -> bool:
+    """Whether a file that may be ground truth or a run has records with outputs or gold answers instead of pairs."""
     start = sample(file, form)
-    return not SampleFacts(start, {}).has_pairs and has_outputs(start.records)
+    facts = SampleFacts(start, {})
+    texts = (record.get(name) for record in start.records for name in facts.by_field["gold_answers"])
+    return not facts.has_pairs and (has_outputs(start.records) or any(isinstance(text, str) for text in texts))
 
 
 def is_saved_scores(file: InputFile, form: str | None = None) -> bool:

@@ -83,11 +83,11 @@ def unused_fields(records: Iterable[Record], names: Mapping[str, str], used: Col
     [UnusedField(path='found', field='retrieved')]
     """
     examples = list(islice(records, _EXAMPLES))
-    paths = [path for path in _paths(examples) if _is_free(path, [*names.values(), *used]) and ".0." not in path]
+    paths = [path for path in _paths(examples) if is_free(path, [*names.values(), *used]) and ".0." not in path]
     missing = {field for field in _ORDER[1:] if field not in names}
     unused: list[UnusedField] = []
     for path in paths:
-        if not _is_free(path, [field.path for field in unused]):
+        if not is_free(path, [field.path for field in unused]):
             continue
         values = _values(examples, path)
         # Inside of other objects, a usual name means little if there is another field.
@@ -137,7 +137,7 @@ def likely_fields(
     likely: dict[str, str] = {}
     for field in (field for field in _ORDER if field in missing):
         taken = [*used, *likely.values()]
-        free = [path for path in paths if _is_free(path, taken)]
+        free = [path for path in paths if is_free(path, taken)]
         close = nearest(wrong.get(field, field), free)
         ranked = sorted(free, key=lambda path: (-_affinity(field, path), path.count(".")))
         by_name = [path for path in close if _fits(field, path, _values(examples, path))]
@@ -148,7 +148,7 @@ def likely_fields(
         if found:
             likely[field] = found
     if "query" in missing and "query" not in likely:
-        free = [path for path in paths if "." not in path and _is_free(path, [*used, *likely.values()])]
+        free = [path for path in paths if "." not in path and is_free(path, [*used, *likely.values()])]
         free = [path for path in free if not _has_word(path, "truth")]
         distinct = [path for path in free if _fits("query", path, _values(examples, path))]
         if len(distinct) == 1 and (len(examples) > 1 or all_text(_values(examples, distinct[0]))):
@@ -226,7 +226,7 @@ def _paths(examples: Sequence[Record]) -> list[str]:
     return list(islice(dict.fromkeys(path for example in examples for path in inner_paths(example)), _MOST))
 
 
-def _is_free(path: str, taken: Iterable[str]) -> bool:
+def is_free(path: str, taken: Iterable[str]) -> bool:
     """Whether a path is none of these, and neither inside nor around any of them."""
     return not any(f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.") for other in taken)
 

@@ -156,7 +156,9 @@ class _Repair:
         elif lacking.labelled and outputs:
             task = _TASKS[outputs]
             hint += [f" The task {task} does not need it: ", SuggestedCall.again(task=task, **given), "."]
-        else:
+        elif self.without == ["answer"] and not lacking.labelled:
+            hint += [f" {_ELSEWHERE['answer']}"]
+        elif fields.present:
             there_are = "If one is" if len(self.without) == 1 else "If some are"
             option = Parameter("fields", names | dict.fromkeys(self.without, "NAME"))
             hint += [f" {there_are} there, use ", option, "."]
