@@ -14,7 +14,7 @@ from karat.reading.records.results import Results
 from karat.registry import Measure
 from karat.registry.peers import expand_names
 from karat.registry.registry import meanings
-from karat.registry.selection import Rubrics, listed_measures, possible_measures
+from karat.registry.selection import Rubrics, possible_measures
 from karat.scores import Scores
 from karat.scores.fingerprint import Fingerprint
 
@@ -37,11 +37,6 @@ class AskedMeasures:
     asked: Mapping[str, str] = field(default_factory=dict)
     """the column of each name that means a number"""
     notes: tuple[str, ...] = ()
-
-
-def names_of_measures(listed: Iterable[str | Measure]) -> list[str | Measure]:
-    """Measures one by one, from texts each of which may have the names of several; a text without names is an error."""
-    return listed_measures(list(listed))
 
 
 def names_of_numbers(listed: Iterable[str | Measure]) -> list[str]:

@@ -14,7 +14,6 @@ from karat.evaluation.findings import empty_results
 from karat.evaluation.log_numbers import (
     AskedMeasures,
     measures_to_compute,
-    names_of_measures,
     names_of_numbers,
     number_scores,
     possible_meanings,
@@ -35,6 +34,7 @@ from karat.registry.selection import (
     Rubrics,
     Selection,
     default_measures,
+    listed_measures,
     measure_list,
     of_subject,
     reject_without_labels,
@@ -220,8 +220,7 @@ def _wanted(listed: Sequence[str | Measure] | None, rubrics: Rubrics, has_verdic
     """What is read from results to compute the measures, and whether the responses in them are, for labels."""
     if listed is None:
         return WantedResults(numbers=None), has_verdicts
-    names = names_of_measures(listed)
-    possible = {name: possible_meanings(name, rubrics) for name in names}
+    possible = {name: possible_meanings(name, rubrics) for name in listed_measures(list(listed))}
     known = [fitting for fitting in possible.values() if fitting]
     if has_verdicts and len(known) == len(possible) and not any(map(_any_of_verdicts, known)):
         hint = "Add a measure such as Faithfulness, or leave the verdicts out."

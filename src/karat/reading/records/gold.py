@@ -181,7 +181,7 @@ class _GoldReader:
             return self._kind_of_object(start.value)
         if start.names:
             return self._kind_of_records(start.names, start.records)
-        return self._kind_of_list(start.value if isinstance(start.value, list) else [])
+        return _kind_of_values(start.value if isinstance(start.value, list) else [], (list,))
 
     def _kind_of_object(self, value: Mapping[Any, Any]) -> Kind:
         names = [name for name in islice(value, _FIRST) if isinstance(name, str)]
@@ -190,19 +190,7 @@ class _GoldReader:
             return "squad"
         if by_field["query"] and any(by_field[field] for field in _NEEDED):
             return "records"
-        values = [each for each in islice(value.values(), _FIRST) if each is not None]
-        if any(isinstance(each, Mapping) for each in values):
-            return "documents"
-        if any(isinstance(each, str) for each in values):
-            return "answers"
-        return "lists" if all(isinstance(each, list | tuple) and all_text(each) for each in values) else "documents"
-
-    def _kind_of_list(self, values: Sequence[Any]) -> Kind:
-        if not values:
-            return "documents"
-        if any(isinstance(each, str) for each in values):
-            return "answers"
-        return "lists" if all(isinstance(each, list) and all_text(each) for each in values) else "documents"
+        return _kind_of_values([each for each in islice(value.values(), _FIRST) if each is not None], (list, tuple))
 
     def _kind_of_records(self, names: Sequence[str], records: Sequence[Record]) -> Kind:
         by_field = names_by_field(names, self.fields)
@@ -281,6 +269,14 @@ class _GoldReader:
         )
 
 
+def _kind_of_values(values: Sequence[Any], lists: tuple[type[list[Any]] | type[tuple[Any, ...]], ...]) -> Kind:
+    """What the values of an object or of a list are; `lists` are the types that documents or answers may be in."""
+    if any(isinstance(each, str) for each in values) and not any(isinstance(each, Mapping) for each in values):
+        return "answers"
+    are_lists = bool(values) and all(isinstance(each, lists) and all_text(each) for each in values)
+    return "lists" if are_lists else "documents"
+
+
 def _with_gold_named_answer(records: Sequence[Record], fields: Mapping[str, str]) -> Mapping[str, str]:
     """The names of fields: in a file of gold answers alone, their field may be called answer."""
     names = [name for name in dict.fromkeys(name for each in records for name in each) if isinstance(name, str)]
@@ -310,17 +306,19 @@ def _with_questions(answers: KeyedEntries, source: Any) -> KeyedEntries:
     paragraphs = chain.from_iterable(article["paragraphs"] for article in value["data"])
     questions = chain.from_iterable(paragraph["qas"] for paragraph in paragraphs)
     texts = {identifier(each["id"], answers.name): as_key(each.get("question")) for each in questions}
-    entries = [entry._replace(keys=(*entry.keys, texts.get(str(entry.keys[0])))) for entry in answers.entries]
-    return replace(answers, columns=("id", "question"), entries=entries)
+    return _with_second_key(answers, ("id", "question"), texts)
 
 
 def _with_texts(truth: KeyedEntries, folder: str) -> KeyedEntries:
     """The ground truth of a data set, with the texts of its queries as keys, too."""
     texts = read_texts(folder, {str(entry.keys[0]) for entry in truth.entries}, "queries")
-    found = {query: text.text for query, text in texts.items()}
-    entries = [entry._replace(keys=(*entry.keys, found.get(str(entry.keys[0])))) for entry in truth.entries]
-    columns, notes = (*truth.columns, "text"), (*truth.notes, *texts.notes)
-    return replace(truth, columns=columns, entries=entries, notes=notes, with_texts=None)
+    keyed = _with_second_key(truth, (*truth.columns, "text"), {query: text.text for query, text in texts.items()})
+    return replace(keyed, notes=(*truth.notes, *texts.notes), with_texts=None)
+
+
+def _with_second_key(of: KeyedEntries, columns: tuple[str, ...], texts: Mapping[str, str | None]) -> KeyedEntries:
+    entries = [entry._replace(keys=(*entry.keys, texts.get(str(entry.keys[0])))) for entry in of.entries]
+    return replace(of, columns=columns, entries=entries)
 
 
 def _note_on_lists(name: str) -> str:
