@@ -88,7 +88,9 @@ def test_grades_of_the_ground_truth_count_and_its_digests_are_those_of_a_run(fol
 def test_compare_diff_and_report_join_gold_to_all_logs(folder: Path) -> None:
     words = ("log.jsonl", "better.jsonl", "--truth", "gold.jsonl")
     assert "better" in good(folder, "compare", *words, "-m", "EM")
-    assert "radium" in good(folder, "diff", *words, "-m", "EM")
+    diff = good(folder, "diff", *words, "-m", "EM")
+    assert "radium" in diff
+    assert all(line.endswith(".") for line in diff.splitlines() if line.startswith("note: "))
     run_here(folder, "report", *words, "-o", "report.html")
     assert "Marie Curie" in (folder / "report.html").read_text()
 

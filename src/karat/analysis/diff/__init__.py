@@ -118,7 +118,7 @@ class Diff(Tabular):
         """The notes, those on how files and texts were read, and what cannot be shown or is not known."""
         limitation = [] if self.limitation is None else [self.limitation]
         findings = [finding for scores in self.scores for finding in scores.findings if finding.code == "reading"]
-        reading = dict.fromkeys(finding.message for finding in findings)
+        reading = dict.fromkeys(map(str, findings))
         reading |= dict.fromkeys(f"{note}." for note in self.texts.notes)
         return [*self.notes, *reading, *unknown_directions(self.scores[0].only([self.measure])), *limitation]
 
