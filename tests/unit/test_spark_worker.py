@@ -145,7 +145,7 @@ def test_rows_that_could_not_be_read_are_errors() -> None:
 
 
 VALUES: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
-PARAMETERS = st.builds(Parameter, st.text(), st.just(...) | VALUES, st.sampled_from(["", "author"]))
+PARAMETERS = st.builds(Parameter, st.text(), st.just(...) | VALUES)
 PLACES = st.builds(
     Place, st.text(), st.none() | st.integers(), st.none() | st.tuples(st.integers(), st.integers()), query=st.text()
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import click
@@ -15,6 +16,7 @@ from karat.cli.joined_options import joined_options
 from karat.cli.parser import EVALUATED, OUTPUT, Command, Group
 from karat.cli.terminal import print_error, print_text
 from karat.errors import KaratError, did_you_mean, plural, printable
+from karat.errors.credentials import without_credentials
 from karat.options import Order, Recipe
 
 _RECIPES: tuple[str, ...] = get_args(Recipe)
@@ -178,14 +180,20 @@ def template(
     options = {"--field": fields, "--records": [records], "--order": [order], "--truth": [gold], "--answers": [answers]}
     reading = [part for option, values in options.items() for value in values if value for part in (option, value)]
     named = results if system is None else f"{results}:{system}"
-    measures = [part for measure in sheet.measures for part in ("-m", measure)]
-    stem = os.path.splitext(file)[0]
-    # results.jsonl itself may be labelled in results.csv
-    imported = f"{stem}-labels.jsonl" if os.path.exists(f"{stem}.jsonl") else f"{stem}.jsonl"
-    steps = [["verdicts", "import", file, "-o", imported]]
-    steps += [["evaluate", named, "--verdicts", imported, *measures, *reading]] if measures else []
-    lines += ["Fill in the column label. Then:", *(f"  {shlex.join(['karat', *step])}" for step in steps)]
+    lines += ["Fill in the column label. Then:", *_next_commands(file, named, sheet.measures, reading)]
     print_text("".join(f"{printable(line)}\n" for line in lines))
+
+
+def _next_commands(sheet: str, results: str, measures: Sequence[str], reading: Sequence[str]) -> list[str]:
+    """The commands that lead from a sheet to scores, with the options by which its results are read."""
+    stem = os.path.splitext(sheet)[0]
+    # The sheet may be named as the results are.
+    imported = f"{stem}-labels.jsonl" if os.path.exists(f"{stem}.jsonl") else f"{stem}.jsonl"
+    commands = [["verdicts", "import", sheet, "-o", imported]]
+    if measures:
+        named = [part for measure in measures for part in ("-m", measure)]
+        commands.append(["evaluate", results, "--verdicts", imported, *named, *reading])
+    return [f"  {without_credentials(shlex.join(['karat', *words]))}" for words in commands]
 
 
 @command.command(

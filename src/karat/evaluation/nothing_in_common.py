@@ -89,7 +89,7 @@ def _how_to_label_the_same(models: _Labelled) -> str | None:
         words += ["--items", file]
     words += [*(["--system", system] if system is not None else []), "-o", "todo.csv"]
     answers = "the results that were judged" if system is None else f"the results of {system}"
-    return f"`{shlex.join(words)}` writes a sheet for people to label the same; RESULTS are {answers}."
+    return f"`{shlex.join(words)}` writes a sheet in which people label the same; RESULTS are {answers}."
 
 
 def _difference(people: _Labelled, models: _Labelled) -> str:
