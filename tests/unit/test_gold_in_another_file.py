@@ -247,6 +247,12 @@ def test_a_query_that_gold_has_twice_is_an_error_if_its_gold_differs(tmp_path: P
         evaluate_results(LOG, truth=tmp_path / "gold.jsonl")
 
 
+def test_a_query_with_two_predicted_answers_is_an_error() -> None:
+    answers = [{"query": "q1", "answer": answer} for answer in ("Soft", "Hard")]
+    with pytest.raises(KaratError, match="query 'q1' has another answer in"):
+        evaluate_results(LOG, "EM", truth=GOLDS, answers=answers)
+
+
 def test_rows_with_one_gold_document_each_are_a_list_but_not_beside_a_list(tmp_path: Path) -> None:
     gold = tmp_path / "gold.csv"
     gold.write_text("query,truth\nq1,d8\nq1,d1\nq2,d2\n")

@@ -81,7 +81,7 @@ def test_whole_numbers_with_a_constant_step_count_records() -> None:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ([1, 2, 3, 4, 5], "The log has 1 more number, which can be selected with -m NAME"),
+        ([1, 2, 3, 4, 5], "The log has 1 number, which can be selected with -m NAME"),
         ([1, math.inf, 3], "The field latency is not a number in all records and is not shown"),
     ],
 )

@@ -120,7 +120,8 @@ def entries_of_records(
             lists.setdefault(query, []).extend(given.values())
         elif earlier is not entry and values != earlier.values:
             hint = "Keep one record per query."
-            raise KaratError([f"query {shown(query)} has another gold in ", earlier.place], place=place, hint=hint)
+            what = "answer" if "answer" in names else "gold"
+            raise KaratError([f"query {shown(query)} has another {what} in ", earlier.place], place=place, hint=hint)
     for reader in readers.values():
         reader.check()
     reject_lone_surrogates(entries, "")

@@ -69,7 +69,10 @@ def read_numbers(
     scores = [name for name in columns if name in of_tool or not _is_counting(name, columns[name])]
     steady = [name for name in scores if name not in of_tool and _has_constant_step(columns[name])]
     shown_first = [name for name in scores if name not in steady]
-    notes = [*_note_on_faults(faults), *_note_on_others([*shown_first[_SHOWN:], *steady])]
+    notes = [
+        *_note_on_faults(faults),
+        *_note_on_others([*shown_first[_SHOWN:], *steady], "more number" if shown_first else "number"),
+    ]
     return LogNumbers({name: columns[name] for name in shown_first[:_SHOWN]}, {}, tuple(scores), tuple(notes))
 
 
@@ -159,9 +162,10 @@ def _note_on_faults(faults: dict[str, KaratError]) -> list[str]:
     return [f"the {fields} {first_few([*faults])} {are} not shown: {fault.place}: {fault.what}"]
 
 
-def _note_on_others(names: Sequence[str]) -> list[str]:
+def _note_on_others(names: Sequence[str], noun: str) -> list[str]:
     if not names:
         return []
     listed = [*names[:_NAMED], *([f"{len(names) - _NAMED} others"] if len(names) > _NAMED else [])]
-    more = plural(len(names), "more number")
-    return [f"the log has {more}, which can be selected with {_SELECT}: {enumeration(listed, 'and')}"]
+    return [
+        f"the log has {plural(len(names), noun)}, which can be selected with {_SELECT}: {enumeration(listed, 'and')}"
+    ]
