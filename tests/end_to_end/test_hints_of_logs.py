@@ -130,7 +130,7 @@ LOGS: dict[str, tuple[str, Sequence[str]]] = {
         (*JUDGE, "--field", "retrieved=nope"),
     ),
     "judge: an answer as an object": (lines(query="?", answer={"content": "Soft."}, retrieved=PASSAGES), JUDGE),
-    "template: fields inside an object": (lines(ask="?", out={"answer": "Soft.", "docs": DOCS}), TEMPLATE),
+    "template: fields inside an object": (lines(ask="?", out={"answer": "Soft [1].", "docs": DOCS}), TEMPLATE),
     "template: no answers": (lines(query="?", retrieved=PASSAGES), TEMPLATE),
     "report: fields inside an object": (
         lines(out={"docs": DOCS}, gold=["d1"], ask="?"),

@@ -199,3 +199,17 @@ def test_a_screen_shows_no_field_twice_and_no_note_on_what_it_shows() -> None:
     shown = str(karat.look([{"query": "q1", "answer": "Soft.", "contexts": None, "note": "x"}]))
     assert "not used: " not in shown
     assert shown.count("contexts") == shown.count("'contexts'") + 1
+
+
+def test_another_task_is_not_suggested_if_it_lacks_the_query_too(tmp_path: Path) -> None:
+    rows = [{"Frage": f"Wie weich ist Gold {at}?", "Antwort": f"Sehr weich {at}.", "Notiz": f"n {at}"} for at in (1, 2)]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    shown = mistake(tmp_path, "judge", "log.jsonl", "--task", "faithfulness", "--estimate")
+    assert "--field query=NAME" in shown
+    assert "does not need it" not in shown
+
+
+def test_lists_of_gold_documents_are_shown_with_their_fields(tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text(json.dumps({"qid": "q1", "relevant_docs": ["d1"]}))
+    found = karat.look(tmp_path / "gold.jsonl")
+    assert [each.path for each in found.read] == ["qid", "relevant_docs", "relevant_docs"]

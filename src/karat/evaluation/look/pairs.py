@@ -20,6 +20,7 @@ from karat.options import complete_options
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.names import IN_PROSE
 from karat.reading.columns import plain_names
+from karat.reading.columns.spellings import find_column
 from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.any_source import read_run, read_truth
 from karat.reading.pairs.columns import columns_to_read
@@ -62,6 +63,8 @@ class _Source(NamedTuple):
         start = self._start()
         places = [IN_PROSE[start.format] if start else "Python"] * 3
         if start is not None and start.names:
+            lists = find_column(start.names, "truth_list" if self.number == "grade" else "run_list")
+            places = [find_column(start.names, "list_query") or places[0], *([lists or places[0]] * 2)]
             with suppress(KaratError):  # a table without names, or records with lists of documents
                 places = self._columns(start)
         values = _first_of_truth(content) if isinstance(content, Truth) else _first_of_run(content)

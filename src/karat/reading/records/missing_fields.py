@@ -153,7 +153,7 @@ class _Repair:
                 ".",
             ]
             hint += [f" There are none in {source.gold}, either."] if source.gold else again
-        elif lacking.labelled and outputs:
+        elif lacking.labelled and outputs and "query" not in self.without:
             task = _TASKS[outputs]
             hint += [f" The task {task} does not need it: ", SuggestedCall.again(task=task, **given), "."]
         elif self.without == ["answer"] and not lacking.labelled:
