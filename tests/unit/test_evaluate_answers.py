@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 
 import karat
 from karat import Finding, KaratError, Scores, evaluate, evaluate_answers, evaluate_results
-from karat.evaluation import DEFAULT_ANSWER_MEASURES, DEFAULT_MEASURES
+from karat.evaluation import DEFAULT_ANSWER_MEASURES
 from karat.measures import answers
 from karat.measures.answers import EM, TokenF1
 
 Record = dict[str, Any]
 
 TRUTH: dict[str, Any] = {"q2": ["9", "nine"], "q1": "the Eiffel Tower", "später": "1889", "unknown": None}
+OF_SHORT_LISTS = ("nDCG@5", "AP", "RR", "P@5", "R@5")
 AS_TEXT = "Answers are text: put the value in quotes, or convert it with str(...)."
 PREDICTIONS: dict[str, str | None] = {"q1": "Eiffel Tower in Paris", "q2": "Nine.", "später": None, "other": "x"}
 
@@ -284,10 +285,12 @@ MIXED: list[Record] = [
 
 def test_results_with_documents_and_answers_get_the_default_measures_of_both() -> None:
     scores = evaluate_results([BOTH])
-    assert scores.measures == (*DEFAULT_MEASURES, *DEFAULT_ANSWER_MEASURES)
+    assert scores.measures == (*OF_SHORT_LISTS, *DEFAULT_ANSWER_MEASURES)
     assert scores["RR"] == 0.5
     assert scores["EM(normalize=true)"] == 1.0
-    assert scores.findings == evaluate({"q": ["a"]}, {"q": ["x", "a"]}).findings
+    assert [finding.message for finding in scores.findings] == [
+        "the cut-offs are 5, because no list has more than 2 documents"
+    ]
 
 
 def test_results_with_answers_only_get_the_default_measures_of_answers() -> None:
@@ -299,7 +302,7 @@ def test_results_with_answers_only_get_the_default_measures_of_answers() -> None
 @pytest.mark.parametrize("answer", ["text", {"text": "an object"}, ["a", "list"], 7, True])
 def test_results_with_documents_only_get_the_default_measures_of_documents(answer: Any) -> None:
     alone, scores = evaluate_results([DOCUMENTS]), evaluate_results([{**DOCUMENTS, "answer": answer}])
-    assert scores.measures == alone.measures == DEFAULT_MEASURES
+    assert scores.measures == alone.measures == OF_SHORT_LISTS
     assert scores.per_query == alone.per_query
 
 
@@ -342,7 +345,7 @@ def test_an_answer_that_is_not_text_is_a_finding_if_no_measure_is_named(name: st
     field, what, place, hint = UNREADABLE[name]
     scores = evaluate_results([{**BOTH, "query": "first"}, {**BOTH, **field}])
     alone = evaluate_results([{**DOCUMENTS, "query": "first"}, DOCUMENTS])
-    assert scores.measures == DEFAULT_MEASURES
+    assert scores.measures == OF_SHORT_LISTS
     assert scores.per_query == alone.per_query
     [unscored] = scores.findings[len(alone.findings) :]
     assert (unscored.message, unscored.count) == (f"answers not scored: the results[1], {place}: {what}", 2)

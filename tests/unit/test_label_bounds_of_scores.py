@@ -99,7 +99,7 @@ def test_the_plot_of_bounds_needs_no_run_data() -> None:
     pytest.importorskip("altair")
     values = SCORES.plot("bounds").to_dict()["datasets"].values()
     (row,) = next(iter(values))
-    assert (row["value"], row["low"], row["high"], row["unjudged"]) == (0.5, 0.5, 0.75, 1)
+    assert (row["value"], row["low"], row["high"], row["unknown"]) == (0.5, 0.5, 0.75, 1)
 
 
 def test_scores_without_bounds_say_how_to_get_them() -> None:

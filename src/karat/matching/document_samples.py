@@ -46,7 +46,8 @@ class SampledQuery(NamedTuple):
 
 
 def sample_of_run(truth: Truth, run: Run, has_documents: Bools) -> tuple[SampledQuery, ...]:
-    """Documents of the first queries by id that have gold documents and retrieved ones. A file is read again.
+    """Documents of the first queries by id that have gold documents and retrieved ones. A file is read again, to
+    its end: the rows of a query need not be next to each other.
 
     `has_documents` says which queries of the ground truth have documents in the run.
     """
@@ -54,20 +55,24 @@ def sample_of_run(truth: Truth, run: Run, has_documents: Bools) -> tuple[Sampled
     candidates = (truth.queries[at] for at in np.flatnonzero(has_documents & (sizes > 0)).tolist())
     wanted = set(nsmallest(MOST_QUERIES, candidates))
     are_ids = truth.documents is None and not truth.only_relevant
-    sampled: list[SampledQuery] = []
+    retrieved: dict[str, list[DocumentLike]] = {}
+    has_lists = False
     for load in run.batches() if wanted else ():
         batch = load()
-        for at, query in enumerate(batch.queries):
-            if query in wanted:
-                wanted.remove(query)
-                golds = _relevant(truth, truth.positions[query])
-                if isinstance(batch, RankedLists):
-                    sampled.append(_sampled(query, golds, batch.documents[at], are_ids, False))
-                else:
-                    sampled.append(_sampled(query, golds, sorted(batch.of_query(at)), are_ids, True))
-        if not wanted:
-            break
-    return first_queries(sampled)
+        has_lists = isinstance(batch, RankedLists)
+        for at, query in ((at, query) for at, query in enumerate(batch.queries) if query in wanted):
+            documents = batch.documents[at] if isinstance(batch, RankedLists) else batch.of_query(at)
+            retrieved.setdefault(query, []).extend(documents)
+    return first_queries(
+        _sampled(
+            query,
+            _relevant(truth, truth.positions[query]),
+            documents if has_lists else sorted(documents, key=str),
+            are_ids,
+            not has_lists,
+        )
+        for query, documents in retrieved.items()
+    )
 
 
 def sample_of_lists(truth: Mapping[str, Any], run: Mapping[str, Any]) -> tuple[SampledQuery, ...]:
@@ -118,11 +123,17 @@ def _sampled(
     most = _MOST_IDS if retrieved_are_ids else MOST_DOCUMENTS
     return SampledQuery(
         query,
-        tuple(_plain(document, LONGEST_GOLD) for document in islice(golds, _MOST_GOLDS)),
-        tuple(_plain(document, LONGEST_TEXT) for document in islice(retrieved, most)),
+        _plain_documents(islice(golds, _MOST_GOLDS), LONGEST_GOLD),
+        _plain_documents(islice(retrieved, most), LONGEST_TEXT),
         golds_are_ids,
         retrieved_are_ids,
     )
+
+
+def _plain_documents(documents: Iterable[DocumentLike], longest: int) -> tuple[Any, ...]:
+    """Plain documents; ids and texts are sorted, as mappings and files with the same documents may order them."""
+    plain = [_plain(document, longest) for document in documents]
+    return tuple(sorted(plain) if all(isinstance(each, str) for each in plain) else plain)
 
 
 def _plain(document: DocumentLike, longest: int) -> Any:

@@ -16,7 +16,7 @@ from karat.grounding.judges.options import JUDGE_OPTIONS, JudgeArguments, JudgeO
 from karat.grounding.judges.requests import ModelSettings
 
 OF_EVALUATORS = {"model", "base_url", "api_key_env", "concurrency", "timeout", "replay", "system"}
-OF_MANY_COMMANDS = {"queries", "corpus", "fields", "records", "input_format"}
+OF_MANY_COMMANDS = {"queries", "corpus", "fields", "records", "input_format", "truth", "answers"}
 """options that other commands have, too, with their own words"""
 
 

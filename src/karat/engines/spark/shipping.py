@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import karat
 from karat.errors import KaratError, KaratTypeError, Message, MessagePart, Parameter, Place, shown
+from karat.errors.suggestions import SuggestedCall
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,12 +90,16 @@ def _sent_part(part: MessagePart) -> str | dict[str, Any]:
     if isinstance(part, str):
         return part
     fields = {name: value for name, value in part._asdict().items() if value is not ...}
-    return {"place" if isinstance(part, Place) else "parameter": fields}
+    kind = "place" if isinstance(part, Place) else "call" if isinstance(part, SuggestedCall) else "parameter"
+    return {kind: fields}
 
 
 def _received_part(part: str | dict[str, Any]) -> MessagePart:
     if isinstance(part, str):
         return part
+    if "call" in part:
+        file, parameters = part["call"]["value"]
+        return SuggestedCall.of(part["call"]["name"], file, **parameters)
     return _received_place(part["place"]) if "place" in part else Parameter(**part["parameter"])
 
 
