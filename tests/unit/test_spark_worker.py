@@ -19,6 +19,7 @@ from karat.engines.spark.shipping import error_from, error_text, failure
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, ROW_ERROR, BucketResult, BucketSide, BucketWork
 from karat.errors import KaratTypeError, Parameter, Place
+from karat.errors.suggestions import SuggestedCall
 
 TRUTH = pa.table({"query": ["q2", "q1", "q1"], "doc": ["b", "a", "c"], "grade": [1, 1, 0]})
 RUN = pa.table({"query": ["q1", "q2", "q2"], "doc": ["a", "b", "x"], "score": [0.5, 0.2, 0.4]})
@@ -145,7 +146,8 @@ def test_rows_that_could_not_be_read_are_errors() -> None:
 
 
 VALUES: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
-PARAMETERS = st.builds(Parameter, st.text(), st.just(...) | VALUES)
+CALLS = st.builds(lambda name, file, task: SuggestedCall.of(name, file, task=task), st.text(), st.text(), VALUES)
+PARAMETERS = st.builds(Parameter, st.text(), st.just(...) | VALUES) | CALLS
 PLACES = st.builds(
     Place, st.text(), st.none() | st.integers(), st.none() | st.tuples(st.integers(), st.integers()), query=st.text()
 )

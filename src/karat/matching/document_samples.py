@@ -23,6 +23,7 @@ MOST_DOCUMENTS = 100
 LONGEST_GOLD, LONGEST_TEXT = 50_000, 1_000
 """characters of gold and of retrieved texts: the beginning of a chunk is in a gold document if the chunk is"""
 _MOST_IDS, _MOST_GOLDS = 1_000, 100  # of a query
+_MOST_ROWS = 100_000  # of a query, in a file
 _MOST_CHARACTERS = 2_000_000  # of all texts
 _MOST_FIELDS = 100  # of the metadata
 _DEEPEST_META = 2
@@ -46,10 +47,10 @@ class SampledQuery(NamedTuple):
 
 
 def sample_of_run(truth: Truth, run: Run, has_documents: Bools) -> tuple[SampledQuery, ...]:
-    """Documents of the first queries by id that have gold documents and retrieved ones. A file is read again, to
-    its end: the rows of a query need not be next to each other.
+    """Documents of the first queries by id that have gold documents and retrieved ones.
 
-    `has_documents` says which queries of the ground truth have documents in the run.
+    A file is read again to its end, as the rows of a query need not be next to each other. `has_documents` says which
+    queries of the ground truth have documents in the run.
     """
     sizes = np.diff(truth.offsets)
     candidates = (truth.queries[at] for at in np.flatnonzero(has_documents & (sizes > 0)).tolist())
@@ -62,7 +63,8 @@ def sample_of_run(truth: Truth, run: Run, has_documents: Bools) -> tuple[Sampled
         has_lists = isinstance(batch, RankedLists)
         for at, query in ((at, query) for at, query in enumerate(batch.queries) if query in wanted):
             documents = batch.documents[at] if isinstance(batch, RankedLists) else batch.of_query(at)
-            retrieved.setdefault(query, []).extend(documents)
+            kept = retrieved.setdefault(query, [])
+            kept.extend(islice(documents, max(0, _MOST_ROWS - len(kept))))
     return first_queries(
         _sampled(
             query,
