@@ -31,7 +31,7 @@ def frame_in_json(value: object, name: str | None = None) -> JsonFrame | None:
     Other shapes that pandas can write are not read. They are an error if the `name` of the file is given.
 
     >>> frame_in_json({"query": {"0": "q1"}, "doc": {"0": "d1"}, "grade": {"0": 2}}, "truth.json")
-    JsonFrame(records=[{'query': 'q1', 'doc': 'd1', 'grade': 2}])
+    JsonFrame(records=[{'query': 'q1', 'doc': 'd1', 'grade': 2}], orient='columns')
     """
     if not isinstance(value, dict) or not value:
         return None
