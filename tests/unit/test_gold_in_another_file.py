@@ -350,9 +350,9 @@ def test_gold_answers_are_joined_to_a_submission_to_trec_rag() -> None:
     assert [each.gold_answers for each in read.responses] == [("soft",)]
 
 
-def test_a_hundred_thousand_queries_are_joined() -> None:
-    log = [{"query": f"q{at}", "retrieved": ["d1"]} for at in range(100_000)]
-    gold = [{"question": f"q{at}", "truth": ["d1"]} for at in reversed(range(100_000))]
+def test_ten_thousand_queries_are_joined() -> None:
+    log = [{"query": f"q{at}", "retrieved": ["d1"]} for at in range(10_000)]
+    gold = [{"question": f"q{at}", "truth": ["d1"]} for at in reversed(range(10_000))]
     assert evaluate_results(log, "RR", truth=gold)["RR"] == 1.0
 
 
