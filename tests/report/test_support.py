@@ -55,7 +55,7 @@ def test_an_answer_without_claims_says_so(open_page: OpenPage) -> None:
 def test_what_is_supported_in_part_counts_as_the_measure_says(open_page: OpenPage) -> None:
     page = open_page(content_of(*claims("partial"), measures="Faithfulness"))
     expect(page.locator("#queries-table .legend")).to_have_text("What is supported in part counts 0 in Faithfulness.")
-    page.locator("table.queries tbody a", has_text="q").click()
+    page.locator("table.queries tbody a", has_text="q").press("Enter")
     expect(page.locator("#query .legend")).to_contain_text("What is supported in part counts 0 in Faithfulness.")
     half = open_page(content_of(*claims("partial"), measures="Faithfulness(partial=0.5)"))
     expect(half.locator("#queries-table .legend")).to_contain_text("counts 0.5 in Faithfulness(partial=0.5).")
