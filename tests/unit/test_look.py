@@ -88,6 +88,13 @@ def test_gold_that_is_elsewhere_is_joined(tmp_path: Path) -> None:
     assert found.commands["to evaluate it"].endswith(f"log.jsonl --truth {tmp_path / 'gold.json'}")
 
 
+def test_one_gold_answer_is_shown_as_a_text_and_several_as_a_list() -> None:
+    log = [{"query": "q1", "answer": "Soft."}]
+    for golds, example in ((["soft"], "'soft'"), (["soft", "weak"], "['soft', 'weak']")):
+        read = {field.field: field.example for field in karat.look(log, truth={"q1": golds}).read}
+        assert read["gold_answers"] == example
+
+
 def test_numbers_of_a_log_are_measures() -> None:
     [_, numbers, *_] = karat.look([{**RECORD, "latency": 0.5}, {**RECORD, "query": "q2", "latency": 0.25}]).measures
     assert numbers.measures == ("latency",)

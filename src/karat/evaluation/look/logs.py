@@ -229,7 +229,9 @@ def _shown_value(field: str, value: Any) -> str:
             documents = READERS[field](value, Place(""))
             first = next(iter(documents), None)
             return f"{plural(len(documents), 'document')}: {_shown_document(first)}"
-    return shown(value, _LONGEST)
+    if field == "gold_answers" and isinstance(value, list | tuple) and len(value) == 1:
+        return shown(value[0], _LONGEST)
+    return shown(list(value) if isinstance(value, tuple) else value, _LONGEST)
 
 
 def _shown_document(document: Any) -> str:
