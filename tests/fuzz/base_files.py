@@ -84,6 +84,15 @@ _TOOL_SCORES = [
     {"query": "q2", "AP": 1.0, "latency": 7.5},
     {"query": "q3", "AP": 0, "latency": 3},
 ]
+_RAGAS = """user_input,retrieved_contexts,response,reference,faithfulness,latency
+q1,"['gold is soft', 'it melts']",soft,very soft,0.5,12
+q2,['heat'],heat,,1.0,7.5
+"""
+_UNLABELLED = [
+    {"id": f"q{at}", "question": "how soft?" * at, "answer": "soft", "latency": at / 3,
+     "contexts": [{"id": f"d{at}", "text": "gold is soft", "score": 0.5}, {"id": "d9", "text": "", "score": at}]}
+    for at in (1, 2, 3)
+]  # fmt: skip
 
 
 class Input(NamedTuple):
@@ -135,7 +144,18 @@ _CORPUS_COMMANDS = (
 _CONVERSIONS = (
     "convert FILE out.parquet", "convert FILE - --output-format jsonl --as run", "convert FILE out.csv --as truth",
 )  # fmt: skip
+_LOOKS = ("look FILE", "look truth.qrels FILE", "look FILE --format json")
+_GOLD_COMMANDS = (
+    "evaluate unlabelled.jsonl --truth FILE", "look unlabelled.jsonl --truth FILE", "evaluate FILE unlabelled.jsonl",
+)  # fmt: skip
+_LOG_COMMANDS = (
+    "evaluate FILE", "evaluate FILE -m latency -m faithfulness", "gate FILE --min faithfulness=0.3",
+    "evaluate FILE --truth gold.json", "evaluate FILE --answers predicted.json", "compare FILE ragas.csv",
+    "evaluate FILE --order score", "judge FILE --task faithfulness --estimate",
+)  # fmt: skip
 _INPUTS = (
+    Input("ragas.csv", _LOG_COMMANDS), Input("unlabelled.jsonl", _LOG_COMMANDS), Input("runs.json", _LOG_COMMANDS),
+    Input("gold.json", _GOLD_COMMANDS), Input("gold.csv", _GOLD_COMMANDS), Input("truth.qrels", _GOLD_COMMANDS),
     Input("truth.qrels", (
         "evaluate FILE run.trec", "evaluate FILE run.trec other.trec --per-query", "compare FILE run.trec other.trec",
         "diff FILE run.trec other.trec", "gate FILE run.trec --min AP=0.1", "evaluate FILE run.trec --bounds",
@@ -195,7 +215,7 @@ _INPUTS = (
     Input("parts/part-1.parquet", (*_RUN_COMMANDS, "evaluate truth.qrels FILE/*.parquet", "convert FILE out.trec")),
     Input("karat.toml", ("gate truth.qrels run.trec --config FILE",)),
 )  # fmt: skip
-INPUTS = tuple(each._replace(commands=(*each.commands, *_CONVERSIONS)) for each in _INPUTS)
+INPUTS = tuple(each._replace(commands=(*each.commands, *_CONVERSIONS, *_LOOKS)) for each in _INPUTS)
 
 
 def base_files() -> Mapping[str, bytes]:
@@ -218,6 +238,8 @@ def base_files() -> Mapping[str, bytes]:
         "predicted.tsv": "query\tanswer\nq1\tsoft\nq2\theat\nq3\tx\n", "answers.jsonl": _lines(_RESULTS),
         "groups.json": json.dumps(_GROUPS), "groups.jsonl": _lines(_GROUPS), "corpus.jsonl": _lines(_CORPUS),
         "collection.tsv": "".join(f"{row['_id']}\t{row['text']}\n" for row in _CORPUS),
+        "ragas.csv": _RAGAS, "unlabelled.jsonl": _lines(_UNLABELLED),
+        "runs.json": json.dumps({"run": {"id": 3, "items": _UNLABELLED}}),
         "tool.json": json.dumps(_TOOL_SCORES), "tool.jsonl": _lines(_TOOL_SCORES),
         "scifact/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td3\t2\nq2\td4\t1\n",
         "scifact/qrels/dev.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\n",

@@ -102,7 +102,7 @@ def evaluate_results(
         truth_format=truth_format, split=split, corpus=corpus, verdicts=verdicts, author=author, unknown=unknown,
         order=order, lower_is_better=lower_is_better, options=options,
     )  # fmt: skip
-    return evaluate_logs({name: (results, fields)}, measures, arguments)[name]
+    return evaluate_logs({check_text("name", name): (results, fields)}, measures, arguments)[name]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,6 @@ def _read_log(
 ) -> _LogToScore:
     listed = None if measures is None else measure_list(measures)
     settings = complete_options(given.options)
-    check_text("name", name)
     _check_matching(settings["match"], given.corpus, given.truth)
     verdicts, rubrics = _with_rubrics(given.verdicts, given.author, given.unknown)
     wanted, needs_responses = _wanted(listed, rubrics, has_verdicts=verdicts is not None)
