@@ -196,3 +196,13 @@ def test_a_log_of_questions_with_ids_and_documents_only_is_joined_by_its_ids(fol
     assert means(folder, "evaluate", "search.jsonl", "--truth", "truth.qrels", "-m", "RR") == {"RR": 0.75}
     joins = ("--truth", "gold_answers.jsonl", "--answers", "answers.jsonl")
     assert means(folder, "evaluate", "search.jsonl", *joins, "-m", "EM") == {"EM": 0.5}
+
+
+def test_ids_against_questions_name_the_option_that_joins_them(tmp_path: Path) -> None:
+    (tmp_path / "truth.qrels").write_text("q1 0 d1 1\n")
+    (tmp_path / "log.jsonl").write_text(json.dumps({"id": "q1", "query": "How soft?", "retrieved": ["d1"]}))
+    failed = run_here(tmp_path, "evaluate", "truth.qrels", "log.jsonl")
+    assert failed.returncode == 2
+    assert "If one has questions and the other ids, a log that has both is joined by --truth GOLD" in failed.stderr
+    joined = run_here(tmp_path, "evaluate", "log.jsonl", "--truth", "truth.qrels", "-m", "RR")
+    assert "1.0000" in joined.stdout

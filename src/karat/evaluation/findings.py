@@ -75,11 +75,15 @@ def no_common_queries(
     """The error for a run, or predictions, whose queries are all missing from the ground truth."""
     truth, run = in_order_of_ids(truth), in_order_of_ids(run)
     of_run = "the run has" if noun == "query" else "the predictions have"
+    hint = f"Check that the {noun} ids are spelled the same way in both, and are in the same field or column."
+    if noun == "query" and len({any(" " in query for query in side) for side in (truth, run)}) == 2:
+        hint += " If one has questions and the other ids, a log that has both is joined by --truth GOLD (truth= of"
+        hint += " evaluate_results)."
     return KaratError(
         f"no {noun} is in both the ground truth and {of_run.rpartition(' ')[0]}: the ground truth has"
         f" {first_few(truth)}; {of_run} {first_few(run)}",
         place=place,
-        hint=f"Check that the {noun} ids are spelled the same way in both, and are in the same field or column.",
+        hint=hint,
     )
 
 
