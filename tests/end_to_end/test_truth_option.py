@@ -206,3 +206,12 @@ def test_ids_against_questions_name_the_option_that_joins_them(tmp_path: Path) -
     assert "If one has questions and the other ids, a log that has both is joined by --truth GOLD" in failed.stderr
     joined = run_here(tmp_path, "evaluate", "log.jsonl", "--truth", "truth.qrels", "-m", "RR")
     assert "1.0000" in joined.stdout
+
+
+@pytest.mark.parametrize("content", ["s", 'r\n"', "query,truth\n"])
+def test_a_table_without_rows_is_no_gold(tmp_path: Path, content: str) -> None:
+    (tmp_path / "gold.csv").write_text(content)
+    (tmp_path / "log.jsonl").write_text(json.dumps({"query": "q1", "retrieved": ["d1"]}))
+    failed = run_here(tmp_path, "evaluate", "log.jsonl", "--truth", "gold.csv")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr.startswith("karat: gold.csv")

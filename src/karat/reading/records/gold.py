@@ -201,8 +201,8 @@ class _GoldReader:
             return "documents"
         if given or golds:
             return "records"
-        has_documents = find_column(names, "doc", by_field["query"]) or lists_to_read(records[0], "grade", None)
-        return "documents" if has_documents else "records"
+        has_lists = any(lists_to_read(record, "grade", None) for record in records[:1])
+        return "documents" if has_lists or find_column(names, "doc", by_field["query"]) else "records"
 
     def _documents(self) -> KeyedEntries:
         of = self.of
