@@ -83,7 +83,6 @@ def test_scores_of_questions_are_written_by_executors(spark: SparkSession, tmp_p
         ({"query": ["a", "b"], "answer": ["x", "y"]}, {"query": ["c", "d"], "answer": ["x", "y"]}, {}),
         ({"query": ["a", "b"], "answer": ["x", "y"]}, {"query": ["a"], "answer": [None]}, {"missing": "skip"}),
         ({"query": ["a"], "answer": [None]}, {"query": ["a"], "answer": ["x"]}, {}),
-        ({"query": ["a", "b"], "answer": ["['x']", "['y', 'z']"]}, {"query": ["a"], "answer": ["x"]}, {}),
         ({"query": [], "answer": []}, {"query": ["a"], "answer": ["x"]}, {}),
         ({"query": ["a"], "text": ["x"]}, {"query": ["a"], "answer": ["x"]}, {}),
         ({"query": ["a"], "answer": ["x"]}, {"query": ["a"], "answer": ["x"]}, {"fields": {"answer": "reply"}}),

@@ -258,7 +258,7 @@ def test_a_corpus_that_does_not_fit_is_an_error(spark: SparkSession, tmp_path: P
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "text": "gold"}\n')
     with pytest.raises(KaratError, match=r"a corpus is not read from JSON lines\. Write it as Parquet"):
         on_spark.evaluate(*found, FEW, corpus=tmp_path / "corpus.jsonl", **given)
-    with pytest.raises(KaratError, match="verdicts and by are not supported on Spark"):
+    with pytest.raises(KaratError, match="verdicts and author are not supported on Spark"):
         on_spark.evaluate(*found, FEW, author="human")
 
 

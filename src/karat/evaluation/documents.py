@@ -230,12 +230,16 @@ def scores_of_documents(
     name: str = "",
     labels_by: str | None = None,
     evidence: Evidence | None = None,
+    run_name: str | None = None,
 ) -> Scores:
-    """The scores of all queries, with the findings that follow from the facts about them."""
+    """The scores of all queries, with the findings that follow from the facts about them.
+
+    `run_name` is that of the run in messages, if the evidence does not have it.
+    """
     measures, settings, (matcher, notes_on_corpus), _ = plan
     notes = (*notes_on_reading(facts.truth_notes, facts.run_notes), *notes_on_corpus)
     all_findings = [Finding("names", note, 0) for note in notes_on_names(measures)]
-    file = None if evidence is None else evidence.run.name
+    file = run_name if evidence is None else evidence.run.name
     all_findings += [reading_finding(note, file) for note in notes]
     all_findings += findings(facts, list(measures), settings["missing"], matcher, labels_by=labels_by)
     recorded = {option: settings[option] for option in _RECORDED}

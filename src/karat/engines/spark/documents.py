@@ -150,7 +150,9 @@ class DocumentEvaluation:
         labels_by = collected.facts[0].labels_by
         matching = self.matching if self.corpus is None else self.matching._replace(notes=self.corpus.notes)
         plan = EvaluationPlan(self.measures, self.settings, matching)
-        scores = scores_of_documents(collected.queries, collected.values, facts, truths, plan, self.name, labels_by)
+        scores = scores_of_documents(
+            collected.queries, collected.values, facts, truths, plan, self.name, labels_by, run_name=self.run.name
+        )
         return replace(scores, findings=(*scores.findings, *collected.findings))
 
     def _check(self) -> None:
