@@ -111,7 +111,7 @@ def _queries(seed: int) -> Records:
         ([{"query": "q", "item": "answer", "task": "correctnes", "label": "correct"}], {}),
         ([{"query": "q", "item": "answer", "task": "correctness", "label": "right"}], {}),
         ([{"query": "q", "item": "c9", "task": "support", "against": "context", "label": "full"}], {}),
-        ([{"query": "q", "item": "answer", "task": "correctness", "label": "correct"}], {"by": "humman"}),
+        ([{"query": "q", "item": "answer", "task": "correctness", "label": "correct"}], {"author": "humman"}),
         ([{"query": "q", "item": "answer", "task": "correctness", "label": "correct"}], {"measures": "Faithfulness"}),
         (
             [
