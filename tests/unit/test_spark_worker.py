@@ -33,8 +33,7 @@ def evaluated(truth: pa.Table, run: pa.Table) -> BucketResult:
 def one_bucket(work: Any, *tables: pa.Table, **sides: Any) -> pa.Table:
     names = ("the ground truth", "the run")
     of_tables = tuple(BucketSide(name, "query", **sides) for name, _ in zip(names, tables, strict=False))
-    numbered = [table.append_column(BUCKET, pa.array([3] * len(table), pa.int32())) for table in tables]
-    return BucketWork(work, of_tables, ("RR",), (), large=2).run((pa.scalar(3),), *numbered)
+    return BucketWork(work, of_tables, ("RR",), (), large=2).run(3, *tables)
 
 
 def error_of(work: Any, *tables: pa.Table) -> KaratError:
@@ -143,6 +142,19 @@ def test_rows_that_could_not_be_read_are_errors() -> None:
     assert str(error_of(evaluated, TRUTH.append_column(ROW_ERROR, pa.array(sent)), RUN).place) == "a.trec:7"
     without = TRUTH.append_column(ROW_ERROR, pa.nulls(3, pa.string()))
     assert one_bucket(evaluated, without, RUN) == one_bucket(evaluated, TRUTH, RUN)
+
+
+def test_what_is_not_a_table_is_given_to_the_work_as_it_is_and_errors_keep_their_places() -> None:
+    def work(*inputs: Any) -> BucketResult:
+        if inputs[1] != "rows 7 to 9":
+            raise KaratError("bad", place=Place("the run", row=0))
+        return BucketResult(["q1"], {"RR": np.ones(1)}, {}, inputs)
+
+    run = BucketWork(work, (BucketSide("the ground truth", "query"), BucketSide("the run", "query")), ("RR",), ()).run
+    [facts] = run(0, TRUTH, "rows 7 to 9")[FACTS].drop_null().to_pylist()
+    assert pickle.loads(facts) == ((TRUTH, "rows 7 to 9"), [])
+    [text] = run(0, TRUTH, "rows 1 to 2")[ERROR].drop_null().to_pylist()
+    assert error_from(text).place == Place("the run", row=0)
 
 
 VALUES: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())

@@ -23,7 +23,7 @@ from karat.errors.arguments import as_count
 from karat.scores.finding import Finding, finding_about_queries
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _MOST_BUCKETS = 1_000_000
 _MOST_PARTITIONS = 10_000  # of a shuffle: each costs the driver some milliseconds
@@ -80,21 +80,26 @@ def in_buckets(
         )
         for table in tables
     )
-    return Buckets(tables, BucketWork(work, sides, tuple(values), tuple(texts)), number, progress)
+    shuffled = _ShuffledTables(tables, number)
+    bucket_work = BucketWork(work, sides, tuple(values), tuple(texts))
+    return Buckets(left.frame.sparkSession, bucket_work, shuffled.results, shuffled.without_rows, progress)
 
 
 @dataclass(frozen=True)
 class Buckets:
     """Work on buckets that is not done yet."""
 
-    tables: tuple[SparkTable, ...]
+    session: SparkSession
     work: BucketWork
-    number: int | None
-    progress: bool
+    results: Callable[[BucketWork], DataFrame]
+    """what executors return for this work: the rows of `BucketWork.run` for all buckets"""
+    without_rows: Callable[[], Sequence[Any]]
+    """the inputs of the work if there is no bucket at all"""
+    progress: bool = False
 
     def collect(self) -> CollectedBuckets:
         """The results of all buckets."""
-        with job_progress(self.tables[0].frame.sparkSession, self.progress):
+        with job_progress(self.session, self.progress):
             table = _collected(self._results())
         facts, findings = self._facts(table)
         table = table.filter(pc.is_valid(table[QUERY]))
@@ -120,7 +125,7 @@ class Buckets:
         names |= {f"text{at}": name for at, name in enumerate(self.work.texts)}
         hint: Message = ["Write them to different folders, or leave ", Parameter("per_query_path"), " out."]
         check_case(list(names.values()), str(path), hint)
-        with job_progress(self.tables[0].frame.sparkSession, self.progress):
+        with job_progress(self.session, self.progress):
             results = self._results().persist(StorageLevel.DISK_ONLY)  # or everything would be computed twice
             try:
                 written = WrittenBuckets(*self._facts(_collected(results.where(F.col(QUERY).isNull()))))
@@ -138,14 +143,8 @@ class Buckets:
         return written
 
     def _results(self) -> DataFrame:
-        n = self.number or min(max(1, *(math.ceil(_size(each) / LARGE) for each in self.tables)), _MOST_BUCKETS)
-        groups = [_bucketed(table, n).groupBy(BUCKET) for table in self.tables]
-        schema = ", ".join(f"{name} {kind}" for name, kind in self.work.columns().items())
-        function = replace(self.work, large_types=large_types(self.tables[0].frame.sparkSession)).function()
         with quiet():
-            if len(groups) == 1:
-                return groups[0].applyInArrow(function, schema)
-            return groups[0].cogroup(groups[1]).applyInArrow(function, schema)
+            return self.results(replace(self.work, large_types=large_types(self.session)))
 
     def _facts(self, results: pa.Table) -> tuple[list[Any], tuple[Finding, ...]]:
         """The facts about the buckets; the error of the first bucket that has one."""
@@ -153,11 +152,29 @@ class Buckets:
         for text in results[ERROR].drop_null():
             raise error_from(text.as_py())
         pickled = results[FACTS].drop_null().to_pylist()
-        if not pickled:  # both tables are empty
-            empty = [_with_bucket(_collected(table.frame.limit(0))) for table in self.tables]
-            return self._facts(self.work.run((pa.scalar(0),), *empty))
+        if not pickled:
+            return self._facts(self.work.run(0, *self.without_rows()))
         buckets = [pickle.loads(each) for each in pickled]  # noqa: S301  # executors sent it, which run our code
         return [facts for facts, _ in buckets], _large_queries(large for _, large in buckets)
+
+
+@dataclass(frozen=True)
+class _ShuffledTables:
+    """One or two tables, whose rows are brought together by bucket."""
+
+    tables: tuple[SparkTable, ...]
+    number: int | None
+
+    def results(self, work: BucketWork) -> DataFrame:
+        n = self.number or min(max(1, *(math.ceil(_size(each) / LARGE) for each in self.tables)), _MOST_BUCKETS)
+        groups = [_bucketed(table, n).groupBy(BUCKET) for table in self.tables]
+        function = work.function()
+        if len(groups) == 1:
+            return groups[0].applyInArrow(function, work.schema())
+        return groups[0].cogroup(groups[1]).applyInArrow(function, work.schema())
+
+    def without_rows(self) -> list[pa.Table]:
+        return [_collected(table.frame.limit(0)) for table in self.tables]
 
 
 def _bucketed(table: SparkTable, n: int) -> DataFrame:
@@ -168,10 +185,6 @@ def _bucketed(table: SparkTable, n: int) -> DataFrame:
     if hasattr(frame, "repartitionById"):  # since Spark 4.1: a partition per bucket, so that no core waits for another
         return frame.repartitionById(partitions, F.col(BUCKET))
     return frame.repartition(partitions, BUCKET)
-
-
-def _with_bucket(table: pa.Table) -> pa.Table:
-    return table.append_column(BUCKET, pa.nulls(len(table), pa.int32()))
 
 
 def _size(table: SparkTable) -> int:

@@ -43,7 +43,7 @@ def store_scores(
     is written, so that whatever it refuses leaves no folder. The description of the scores is written last: a folder
     without it is not whole.
     """
-    session = buckets.tables[0].frame.sparkSession
+    session = buckets.session
     folder = _Folder.new(session, check_path(path, "per_query_path"))
     values, kinds = buckets.work.values, buckets.work.texts
     for name in values:

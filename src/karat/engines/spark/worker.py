@@ -73,10 +73,13 @@ class BucketWork:
 
     def function(self) -> Callable[..., pa.Table]:
         """The function that Spark calls for each bucket, with its number and its tables."""
-        call = for_executors(self.run)
+        call = for_executors(self._run_group)
         if len(self.sides) == 1:  # Spark counts the parameters of a function
             return lambda key, table: call(key, table)
         return lambda key, left, right: call(key, left, right)
+
+    def _run_group(self, key: tuple[pa.Scalar], *tables: pa.Table) -> pa.Table:
+        return self.run(key[0].as_py(), *(table.drop_columns([BUCKET]) for table in tables))
 
     def columns(self) -> dict[str, str]:
         """What an executor returns: a row per query, and a row with the facts about the bucket, or with an error.
@@ -87,23 +90,31 @@ class BucketWork:
         texts = {f"text{at}": "string" for at in range(len(self.texts))}
         return {BUCKET: "int", QUERY: "string", **values, **texts, FACTS: "binary", ERROR: "string"}
 
-    def run(self, key: tuple[pa.Scalar], *tables: pa.Table) -> pa.Table:
-        """The result of the work on one bucket; a KaratError is a row of it."""
-        bucket = key[0].as_py()
-        without_bucket = [table.drop_columns([BUCKET]) for table in tables]
+    def schema(self) -> str:
+        """The columns and their types, as Spark reads a schema."""
+        return ", ".join(f"{name} {kind}" for name, kind in self.columns().items())
+
+    def run(self, number: int, *inputs: Any) -> pa.Table:
+        """The result of the work on one bucket, in rows that have `columns`; a KaratError is one of them.
+
+        The inputs are Arrow tables whose rows are in any order, one for each of `sides`; or anything else that the work
+        reads, which it gets as it is. Facts and errors are put in the order of the numbers.
+        """
         try:
-            result = self._result(without_bucket)
+            result = self._result(inputs)
         except KaratError as error:
-            return self._rows(1, {BUCKET: [bucket], ERROR: [error_text(error)]})
+            return self._rows(1, {BUCKET: [number], ERROR: [error_text(error)]})
         n = len(result.queries)
-        columns: dict[str, Any] = {BUCKET: [bucket] * n, QUERY: result.queries}
+        columns: dict[str, Any] = {BUCKET: [number] * n, QUERY: result.queries}
         columns |= {f"value{at}": result.values[name] for at, name in enumerate(self.values)}
         columns |= {f"text{at}": result.texts[name] for at, name in enumerate(self.texts)}
-        facts = pickle.dumps((result.facts, self._large_queries(without_bucket)))
-        return pa.concat_tables([self._rows(n, columns), self._rows(1, {BUCKET: [bucket], FACTS: [facts]})])
+        facts = pickle.dumps((result.facts, self._large_queries(inputs)))
+        return pa.concat_tables([self._rows(n, columns), self._rows(1, {BUCKET: [number], FACTS: [facts]})])
 
-    def _result(self, encoded: Sequence[pa.Table]) -> BucketResult:
-        tables = [_readable(table) for table in encoded]
+    def _result(self, inputs: Sequence[Any]) -> BucketResult:
+        if not all(isinstance(each, pa.Table) for each in inputs):
+            return self.work(*inputs)
+        tables = [_readable(table) for table in inputs]
         orders = [side.order for side in self.sides]
         in_order = [_sorted(table, order) if order else table for table, order in zip(tables, orders, strict=True)]
         try:
@@ -127,10 +138,12 @@ class BucketWork:
         sides = zip(self.sides, tables, strict=True)
         return self.work(*(side.records.source(table) if side.records else table for side, table in sides))
 
-    def _large_queries(self, tables: Sequence[pa.Table]) -> list[str]:
+    def _large_queries(self, inputs: Sequence[Any]) -> list[str]:
         """The queries that have more documents than a bucket should have."""
         large: list[str] = []
-        for table, side in zip(tables, self.sides, strict=True):
+        for table, side in zip(inputs, self.sides, strict=True):
+            if not isinstance(table, pa.Table):
+                continue
             if side.documents:
                 sizes, queries = _lengths(table[side.documents]), table[side.query]
             elif len(table) > self.large and side.query in table.column_names:
