@@ -38,28 +38,34 @@ CHANGE_OUTPUT = ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS")
 """Environment variables that would change what karat prints."""
 SHOWN_FOLDER = "site-packages/karat/cli/demo_data"
 
-Shell = Callable[[str, Path], subprocess.CompletedProcess[str]]
-"""Runs a command line in a folder, with standard error in the output."""
+Done = subprocess.CompletedProcess[str]
+Runner = Callable[[str, Path], Done]
+"""Runs a command line or Python code in a folder."""
 
 
-def in_bash(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def in_bash(command: str, folder: Path) -> Done:
+    """Run a command line, with standard error in the output."""
     return run(["bash", "-c", command], folder, stderr=subprocess.STDOUT)
 
 
-def pasted(page: Path, shell: Shell = in_bash, *, on_spark: bool = False) -> str:
+def in_python(code: str, folder: Path) -> Done:
+    return run([sys.executable, "-c", code], folder, stderr=subprocess.PIPE)
+
+
+def pasted(page: Path, shell: Runner = in_bash, python: Runner = in_python, *, on_spark: bool = False) -> str:
     """The text of a page with the outputs of its examples as they are now: of those on Spark, or of the others."""
     with tempfile.TemporaryDirectory() as folder:
         demo = shutil.copytree(DEMO, Path(folder) / "demo")
         (demo / "docs").symlink_to(ROOT / "docs")
-        return BLOCK.sub(lambda block: with_output(block, demo, shell, on_spark), page.read_text("utf-8"))
+        return BLOCK.sub(lambda block: with_output(block, demo, shell, python, on_spark), page.read_text("utf-8"))
 
 
-def with_output(block: re.Match[str], demo: Path, shell: Shell, on_spark: bool) -> str:
+def with_output(block: re.Match[str], demo: Path, shell: Runner, python: Runner, on_spark: bool) -> str:
     language, note, content, text_fence = block.groups()
     if note == NOT_RUN or (language in ("python", "console") and (note == ON_SPARK) != on_spark):
         return block[0]
     if language == "python":
-        done = run([sys.executable, "-c", content], demo, stderr=subprocess.PIPE)
+        done = python(content, demo)
         if done.returncode:
             raise RuntimeError(f"an example failed:\n{content}\n{done.stderr}")
         first = f"```python {note}" if note else "```python"
@@ -72,7 +78,7 @@ def with_output(block: re.Match[str], demo: Path, shell: Shell, on_spark: bool) 
     return block[0]
 
 
-def with_outputs_of_commands(content: str, demo: Path, shell: Shell) -> str:
+def with_outputs_of_commands(content: str, demo: Path, shell: Runner) -> str:
     lines, status = [], 0
     for line in content.splitlines(keepends=True):
         if line.startswith("$ "):
@@ -85,7 +91,7 @@ def with_outputs_of_commands(content: str, demo: Path, shell: Shell) -> str:
     return "".join(lines)
 
 
-def run(command: list[str], folder: Path, stderr: int) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], folder: Path, stderr: int) -> Done:
     """Run a command with its output in a pipe, and without colour."""
     environment = {name: value for name, value in os.environ.items() if name not in CHANGE_OUTPUT} | {
         "LC_ALL": "C.UTF-8",

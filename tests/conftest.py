@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import karat.measures  # noqa: F401  # registers all measures before any test
-from karat.registry import registry
+from tests.restored_registry import restored_registry
 
 # Otherwise Haystack writes a configuration into the home directory and sends telemetry.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
@@ -35,13 +35,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "karat")
 @pytest.fixture(autouse=True)
 def _restore_registry() -> Iterator[None]:
     """Remove the measures that a test or an example registered."""
-    definitions = dict(registry._definitions)
-    aliases = {subject: dict(names) for subject, names in registry._aliases.items()}
-    yield
-    for live, before in ((registry._definitions, definitions), (registry._aliases, aliases)):
-        live.clear()
-        live.update(before)  # type: ignore[arg-type]  # each is restored from its own copy
-    registry._known_meanings.cache_clear()
+    with restored_registry():
+        yield
 
 
 @pytest.fixture(scope="session")

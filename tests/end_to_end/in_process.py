@@ -6,10 +6,12 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import chdir
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 from unittest.mock import patch
 
 from karat.cli import main
@@ -59,24 +61,54 @@ def run_here(
     stream = Terminal if terminal else io.TextIOWrapper
     out = io.BytesIO()
     err = out if merged else io.BytesIO()
+    streams = Streams(
+        io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"),
+        stream(out, encoding=encoding, write_through=True),
+        stream(err, encoding=encoding, write_through=True),
+    )
     status: object = None
-    with (
-        chdir(folder),
-        patch.dict(os.environ, plain_environment(environment), clear=True),
-        patch.object(sys, "argv", ["karat", *map(str, words)]),
-        patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")),
-        patch.object(sys, "stdout", stream(out, encoding=encoding, write_through=True)),
-        patch.object(sys, "stderr", stream(err, encoding=encoding, write_through=True)),
-    ):
+    with process_state(folder, ["karat", *map(str, words)], streams, environment):
         try:
             main()
         except SystemExit as end:
             status = end.code
+    assert isinstance(status, int), f"ended with {status!r}"
+    printed = out.getvalue().decode(encoding), "" if merged else err.getvalue().decode(encoding)
+    return Done(list(map(str, words)), status, *printed)
+
+
+def run_code_here(code: str, folder: Path) -> Done:
+    """Run Python code in a folder as a module of its own, between pipes, as `python -c` does. Exceptions are raised."""
+    out = io.BytesIO()
+    streams = Streams(io.StringIO(), io.TextIOWrapper(out, encoding="utf-8", write_through=True), io.StringIO())
+    with process_state(folder, ["-c"], streams), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # as Python does by default
+        exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
+    return Done(["-c"], 0, out.getvalue().decode(), "")
+
+
+class Streams(NamedTuple):
+    """The standard streams of a process."""
+
+    stdin: io.TextIOBase
+    stdout: io.TextIOBase
+    stderr: io.TextIOBase
+
+
+@contextmanager
+def process_state(
+    folder: Path, argv: list[str], streams: Streams, environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[None]:
+    """What a new process would have: its folder, arguments, environment and standard streams."""
+    with (
+        chdir(folder),
+        patch.dict(os.environ, plain_environment(environment), clear=True),
+        patch.object(sys, "argv", argv),
+        patch.multiple(sys, **streams._asdict()),
+    ):
+        yield
         sys.stdout.flush()
         sys.stderr.flush()
-        printed = out.getvalue().decode(encoding), "" if merged else err.getvalue().decode(encoding)
-    assert isinstance(status, int), f"ended with {status!r}"
-    return Done(list(map(str, words)), status, *printed)
 
 
 def printed(done: Done) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from glob import glob
@@ -11,14 +12,16 @@ from pathlib import Path
 import pytest
 from paste_outputs import PAGES, ROOT, in_bash, pasted
 
-from tests.end_to_end.in_process import Done, run_here
+import karat
+from tests.end_to_end.in_process import Done, run_code_here, run_here
+from tests.restored_registry import restored_registry
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
 @each_page
 def test_the_examples_on_a_page_print_what_is_shown_below_them(page: Path) -> None:
-    assert page.read_text("utf-8") == pasted(page, shell), "run `make docs` to update the outputs"
+    assert page.read_text("utf-8") == pasted(page, shell, python), "run `make docs` to update the outputs"
 
 
 def shell(command: str, folder: Path) -> Done:
@@ -28,6 +31,17 @@ def shell(command: str, folder: Path) -> Done:
     words = shlex.split(command, comments=True)[1:]
     files = [sorted(glob(word, root_dir=folder)) or [word] for word in words]
     return run_here(folder, *chain(*files), merged=True)
+
+
+def python(code: str, folder: Path) -> Done:
+    """Run Python code in this process, where more is imported than in a new one: check that it imports what it uses."""
+    tree = ast.parse(code)
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "karat":
+            assert node.attr in karat.__all__ or f"karat.{node.attr}" in imported, f"import karat.{node.attr}"
+    with restored_registry():
+        return run_code_here(code, folder)
 
 
 @each_page
