@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import sys
 import threading
 from dataclasses import replace
 from operator import itemgetter
@@ -130,9 +132,12 @@ def test_what_cannot_be_pickled_is_an_error(spark: SparkSession) -> None:
     [
         (
             {"karat/__init__.py": "__version__ = '0.0.9'"},
-            f"has karat 0.0.9, while the driver has karat {VERSION}. Install",
+            f"Spark: an executor has karat 0.0.9, while the driver has karat {VERSION}: ",
         ),
-        ({"karat/__init__.py": "raise ImportError('no karat here')"}, "cannot import karat (no karat here), while"),
+        (
+            {"karat/__init__.py": "raise ImportError('no karat here')"},
+            f"Spark: an executor cannot import karat {VERSION} (no karat here): ",
+        ),
     ],
     ids=["another", "none"],
 )
@@ -142,7 +147,8 @@ def test_executors_need_the_same_karat(
     executors_import(spark, tmp_path, monkeypatch, files)
     with pytest.raises(KaratError) as raised:
         buckets_of(sums, table_of(spark, LEFT), buckets=1).collect()
-    assert message in str(raised.value)
+    python = f"Python {platform.python_version()} ({sys.executable}"
+    assert f"{message}it runs {python}, on {platform.node()}), and the driver runs {python}). " in str(raised.value)
 
 
 def test_executors_need_no_pandas(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,10 +107,10 @@ def test_without_java_the_command_says_what_to_install(folder: Path, tmp_path: P
     )
 
 
-def test_without_a_master_that_of_the_configuration_is_used(tmp_path: Path) -> None:
-    (tmp_path / "spark-defaults.conf").write_text("spark.master local[3]\n")
+def test_master_and_python_of_the_configuration_are_used(tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.master local[3]\nspark.pyspark.python /opt/python\n")
     code = "from karat.engines.spark.session import spark_session as session"
-    code += "\nwith session() as found: print(found.sparkContext.master)"
+    code += "\nwith session() as found: print(found.sparkContext.master, found.sparkContext.pythonExec)"
     environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("local[3]\n", "")
+    assert (done.stdout, done.stderr) == ("local[3] /opt/python\n", "")

@@ -190,6 +190,14 @@ and more
 """
 
 
+LOST = "Lost task 1.1 in stage 1.0 (TID 5) (127.0.0.1 executor 2): ExecutorLostFailure (executor 2 exited caused by"
+LOST += " one of the running tasks) Reason: Command exited with code 137"
+CRASHED = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider setting 'x'"
+VERSIONS = (
+    "java.io.InvalidClassException: org.apache.spark.x; local class incompatible: stream classdesc serialVersionUID"
+)
+
+
 @pytest.mark.parametrize(
     ("exception", "message"),
     [
@@ -201,6 +209,25 @@ and more
         (f"{JAVA}\nCaused by: java.io.IOException: disk full\n\tat x", "Spark: disk full"),
         ("", "Spark: RuntimeError"),
         ("Total size of results (1 GB) is bigger than spark.driver.maxResultSize", "too large for the driver"),
+        (f"{JAVA}, most recent failure: {LOST}", "Spark: executor 2 was lost, and tasks failed too often (Command exi"),
+        (f"{JAVA}, most recent failure: {LOST}", "(Command exited with code 137). If it was killed, memory ran out"),
+        (
+            f"{JAVA}\nCaused by: {CRASHED}",
+            "Spark: a Python process of an executor was killed or crashed. Raise spark.ex",
+        ),
+        (PYTHON.replace("ValueError: bad", "MemoryError"), "Spark: Python ran out of memory. Raise spark.executor.mem"),
+        (
+            f"{JAVA}\nCaused by: java.lang.OutOfMemoryError: Java heap space",
+            "Java ran out of memory (Java heap space). ",
+        ),
+        (f"{JAVA}\nCaused by: java.io.IOException: No space left on device", "Spark: no space is left on a disk. "),
+        (PYTHON.replace("bad", "[Errno 28] No space left on device"), "Spark: no space is left on a disk. "),
+        ("Job aborted due to stage failure: Master removed our application: FAILED", "the master ended the applicati"),
+        (
+            "Cannot call methods on a stopped SparkContext.\nThis",
+            "Spark: the session was stopped while it was in use. ",
+        ),
+        (VERSIONS, "Spark: the driver and the cluster have different versions of Spark. Install the pyspark"),
     ],
 )
 def test_a_failure_of_spark_is_one_line_without_traces(exception: str, message: str) -> None:
@@ -208,6 +235,32 @@ def test_a_failure_of_spark_is_one_line_without_traces(exception: str, message: 
     assert message in found
     assert "\n" not in found
     assert "DAGScheduler" not in found
+
+
+@pytest.mark.parametrize(
+    ("exception", "message"),
+    [
+        (
+            PYTHON.replace("ValueError: bad", "ModuleNotFoundError: No module named 'pyarrow'"),
+            "Spark: an executor cannot import a module (No module named 'pyarrow'): the driver runs Python 3.",
+        ),
+        (
+            PYTHON.replace("bad", "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in"),
+            "an executor has another version of Python than the driver: it runs Python 3.9, and the driver runs Python",
+        ),
+        (
+            'x (TID 0) (h1 executor 3): java.io.IOException: Cannot run program "./a/python": error=2, No such file',
+            "Spark: an executor on h1 cannot start its Python, ./a/python (No such file): the driver runs Python 3.",
+        ),
+    ],
+)
+def test_without_a_session_to_ask_the_error_says_what_is_known_about_python(exception: str, message: str) -> None:
+    class ConnectError(Exception):
+        __module__ = "pyspark.errors.exceptions.connect"
+
+    found = str(failure(ConnectError(exception)))
+    assert message in found
+    assert "PYSPARK_PYTHON (or spark.pyspark.python)" in found
 
 
 @pytest.mark.parametrize("buckets", [0, -1, 1.5, "2", True, 10**9])

@@ -12,6 +12,7 @@ import threading
 import uuid
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SECONDS = 0.2  # between two looks at the progress
+_SECONDS_TO_ANSWER = 8  # for a master, which Spark gives at least a minute
 
 
 @contextmanager
@@ -32,8 +34,9 @@ def spark_session(session: Any = None, *sources: Any, master: str | None = None)
     """The session that is given, that of the DataFrames among the sources, the active one, or a new one.
 
     Without `master`, that of a new session is Spark's own setting (of spark-submit, or spark.master in the folder
-    SPARK_CONF_DIR), or else all cores of this machine. A new session is stopped at the end, and writes nothing to the
-    terminal; other sessions stay as they are.
+    SPARK_CONF_DIR), or else all cores of this machine. Its executors run the driver's Python, unless
+    spark.pyspark.python or PYSPARK_PYTHON names another one. A new session is stopped at the end, and writes nothing
+    to the terminal; other sessions stay as they are.
     """
     check_installed()
     from pyspark.sql import DataFrame, SparkSession
@@ -164,15 +167,61 @@ def _new_session(master: str | None) -> SparkSession:
             # A process has one Java process, which outlives its sessions. Its log is nothing for the terminal.
             gateway = SparkContext._gateway or launch_gateway(conf, {"stderr": log})
             # Java knows Spark's settings, and sets local[*] where they name no master.
-            master = master or str(SparkConf(_jvm=gateway.jvm).get("spark.master", "local[*]"))
-            if master.startswith("local"):  # the executors of a cluster have a Python of their own
-                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            return SparkSession(SparkContext(conf=conf.setMaster(master), gateway=gateway))
+            settings = SparkConf(_jvm=gateway.jvm)
+            master = master or str(settings.get("spark.master", "local[*]"))
+            if master.startswith("spark://"):
+                _check_answer(master, gateway.jvm)
+            context = SparkContext(conf=conf.setMaster(master), gateway=gateway)
+            # Left alone, executors run any python3, and spark.pyspark.python is a setting of spark-submit only.
+            chosen = settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
+            context.pythonExec = str(chosen or sys.executable or context.pythonExec)
+            return SparkSession(context)
+        except KaratError:
+            raise
         except Exception as error:
             log.seek(0)
             what = _reason(error, log.read().decode("utf-8", "replace"))
             with_master = f" with master {shown(master)}" if master else ""
             raise KaratError(f"Spark cannot be started{with_master}: {what}") from None
+
+
+def _check_answer(master: str, jvm: Any) -> None:
+    """An error if no master of a standalone cluster answers: Spark itself would try for a minute or more.
+
+    The question is the first one that Spark asks a master: whether it is one. A master without free cores answers too.
+    """
+    spark = jvm.org.apache.spark
+    conf, security = spark.SparkConf(), spark.SecurityManager
+    for setting in ("lookupTimeout", "askTimeout", "io.connectionTimeout", "io.connectionCreationTimeout"):
+        conf.set(f"spark.rpc.{setting}", f"{_SECONDS_TO_ANSWER}s")
+    try:
+        addresses = list(map(spark.rpc.RpcAddress.fromSparkURL, spark.util.Utils.parseStandaloneMasterUrls(master)))
+        defaults = [getattr(security, f"$lessinit$greater$default${position}")() for position in (2, 3)]
+        environment = spark.rpc.RpcEnv.create("karat", "localhost", 0, conf, security(conf, *defaults), True)
+    except Exception:  # Spark says itself what is wrong with the address; another release may lack one of these names
+        return
+    pool = ThreadPoolExecutor(len(addresses))  # of several masters, one is active, and others may be gone
+    try:
+        asked = [pool.submit(environment.setupEndpointRef, address, "Master") for address in addresses]
+        if all(answer.exception() for answer in as_completed(asked)):
+            raise _no_answer(master, asked[0].exception())
+    finally:
+        environment.shutdown()
+        pool.shutdown(wait=False)
+
+
+def _no_answer(master: str, error: Any) -> KaratError:
+    """The error for a master that does not answer, or is something else."""
+    reasons = {
+        "UnknownHostException": "its host is unknown",
+        "TimeoutException": f"no answer in {_SECONDS_TO_ANSWER} seconds",
+        "Connection refused": "connection refused",
+    }
+    text = str(error)
+    reason = next((reason for part, reason in reasons.items() if part in text), failure(error).what)
+    what = f"Spark cannot be started with master {shown(master)}: no Spark master answers there ({reason})"
+    hint = "Start it, or check the address: the web page of a master shows it as spark://HOST:PORT."
+    return KaratError(what, hint=hint)
 
 
 def _reason(error: Exception, log: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 import karat
+from karat.engines.spark.executor_python import ExecutorPython, python_failure, wrong_python
 from karat.errors import KaratError, KaratTypeError, Message, MessagePart, Parameter, Place, shown
 from karat.errors.suggestions import SuggestedCall
 
@@ -17,15 +18,62 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _JAVA_CLASS = re.compile(r"^[a-z]\w*(\.\w+)+: ")
-_MARK = "KaratError in an executor: "
+_MARK = "karat cannot work in an executor: "
 _CAUSE = "Caused by: "
+_LOGS = "The logs of the executors tell more."
+_MEMORY = f"Raise spark.executor.memoryOverhead: Python's memory is outside of Java's. {_LOGS}"
+
+# The usual failures of a cluster: how Spark or Python words them, what to say, and a hint.
+_CAUSES: list[tuple[str, str, Message]] = [
+    (
+        r"spark\.driver\.maxResultSize",
+        "the scores of all queries are too large for the driver",
+        [
+            "Use ",
+            Parameter("per_query_path"),
+            " to write them to files from the executors, or raise spark.driver.maxResultSize.",
+        ],
+    ),
+    (
+        r"No space left on device",
+        "no space is left on a disk",
+        "Spark keeps data that it sorts or caches in spark.local.dir: make space there, or name a larger disk.",
+    ),
+    (
+        r"ExecutorLostFailure \(executor (\S+) .*?\) Reason: (.*?)\.?$",
+        r"executor \1 was lost, and tasks failed too often (\2)",
+        "If it was killed, memory ran out: raise spark.executor.memoryOverhead, or spark.executor.memory. " + _LOGS,
+    ),
+    (
+        r"Master removed our application",
+        "the master ended the application, as its executors could not be started",
+        "The logs of the workers tell why.",
+    ),
+    (
+        r"java\.lang\.OutOfMemoryError: (.*)",
+        r"Java ran out of memory (\1)",
+        "Raise spark.executor.memory; in a local session, and if scores are collected, spark.driver.memory.",
+    ),
+    (r"^(?:MemoryError|numpy\S*MemoryError|pyarrow\.lib\.ArrowMemoryError)\b", "Python ran out of memory", _MEMORY),
+    (r"Python worker exited unexpectedly", "a Python process of an executor was killed or crashed", _MEMORY),
+    (
+        r"InvalidClassException: .*serialVersionUID",
+        "the driver and the cluster have different versions of Spark",
+        "Install the pyspark of the cluster's version.",
+    ),
+    (
+        r"(?:stopped SparkContext|SparkContext (?:was shut down|has been shutdown))",
+        "the session was stopped while it was in use",
+        "Somebody stopped it, or the cluster ended the application: the logs of the driver and the master tell why.",
+    ),
+]
 
 
 def for_executors(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that Spark can send to executors that may have another version of karat, or none.
 
     It is sent by value, and compares versions, for which it needs nothing of karat, before it unpickles and calls
-    `function`. If they differ, it raises an error that `failure` finds in the exception on the driver.
+    `function`. If they differ, it raises an exception that says which Python this is; `failure` finds it on the driver.
     """
     from pyspark import cloudpickle
 
@@ -40,18 +88,22 @@ def for_executors(function: Callable[..., Any]) -> Callable[..., Any]:
         import json
         import pickle
         import platform
+        import sys
 
+        state = ""
         try:
             from karat import __version__ as version_here
 
-            state = f"has karat {version_here}"
+            if version_here == version:
+                loaded = pickle.loads(pickled)  # noqa: S301  # the driver sent it
+            else:
+                state = f"has karat {version_here}, while the driver has karat {version}"
         except ImportError as error:
-            version_here, state = "", f"cannot import karat ({error})"
-        if version_here != version:
-            what = f"an executor (on {platform.node()}) {state}, while the driver has karat {version}"
-            hint = f"Install karat {version} on all machines of the cluster."
-            raise RuntimeError(mark + json.dumps({"what": [what], "place": None, "hint": [hint], "type": "KaratError"}))
-        return pickle.loads(pickled)(*arguments)  # noqa: S301  # the driver sent it
+            state = f"cannot import karat {version} ({error})"
+        if state:
+            python = [platform.node(), platform.python_version(), sys.executable]
+            raise RuntimeError(mark + json.dumps({"what": f"an executor {state}", "python": python}))
+        return loaded(*arguments)
 
     return call
 
@@ -115,17 +167,16 @@ def failure(error: Exception) -> KaratError:
     lines = str(error).splitlines()
     for line in lines:
         if _MARK in line:
-            return error_from(line.split(_MARK, 1)[1])
-    if any("spark.driver.maxResultSize" in line for line in lines):
-        path = Parameter("per_query_path")
-        hint: Message = [
-            "Use ",
-            path,
-            " to write them to files from the executors, or raise spark.driver.maxResultSize.",
-        ]
-        return KaratError("the scores of all queries are too large for the driver", place="Spark", hint=hint)
-    if what := _of_python(lines):
-        return KaratError(f"a task failed: {what}", place="Spark", hint="The logs of the executors tell more.")
+            sent = json.loads(line.split(_MARK, 1)[1])
+            return wrong_python(sent["what"], ExecutorPython(*sent["python"]))
+    of_python = _of_python(lines)
+    if found := python_failure(lines, of_python, is_remote="connect" in type(error).__module__):
+        return found
+    for pattern, what, hint in _CAUSES:
+        if match := next(filter(None, map(re.compile(pattern).search, lines)), None):
+            return KaratError(match.expand(what), place="Spark", hint=hint)
+    if of_python:
+        return KaratError(f"a task failed: {of_python}", place="Spark", hint=_LOGS)
     return KaratError(message_of_java(error), place="Spark")
 
 
