@@ -14,10 +14,8 @@ from karat.cli.parser import Command, naming_options
 from karat.errors import KaratError
 
 if TYPE_CHECKING:
-    from karat.cli.inputs import Inputs, Side
+    from karat.cli.inputs import Inputs
     from karat.evaluation.look import Look
-    from karat.reading.bytes.input_file import InputFile
-    from karat.reading.contents.contents import Content
 
 
 @click.command("look", cls=Command, example="karat look results.jsonl")
@@ -57,13 +55,13 @@ def command(context: click.Context, /, files: tuple[str, ...], **values: Any) ->
 def _looks(files: Sequence[str], inputs: Inputs) -> list[Look]:
     """What is in each file; or in ground truth and each run, or in each log with gold from another file."""
     from karat.cli.files import split_system
-    from karat.cli.systems import is_truth_of_others
+    from karat.cli.systems import contents_of, is_truth_of_others
     from karat.evaluation.look import look
     from karat.reading.bytes.input_file import InputFile
 
     opened = [InputFile(split_system(path)[0]) for path in files]
     truth = None if inputs.truth is None else InputFile(inputs.truth)
-    contents = [_content(file, inputs, "run" if at or truth else "truth") for at, file in enumerate(opened)]
+    contents = contents_of([*([] if truth is None else [truth]), *opened], inputs)[-len(opened) :]
     if truth is None and len(opened) > 1 and is_truth_of_others(opened[0], contents, inputs):
         truth, *opened = opened
         contents = contents[1:]
@@ -79,12 +77,3 @@ def _looks(files: Sequence[str], inputs: Inputs) -> list[Look]:
         else look(file, truth=truth, input_format=form, **sides, **logs)
         for file, content in zip(opened, contents, strict=True)
     ]
-
-
-def _content(file: InputFile, inputs: Inputs, side: Side) -> Content:
-    """What is in a file, as its side is read."""
-    from karat.reading.columns import plain_names
-    from karat.reading.contents.contents import content_of
-
-    doc = plain_names(inputs.columns.get(side)).get("doc")
-    return content_of(file, inputs.formats.get(side), inputs.fields, doc, inputs.records)

@@ -23,7 +23,7 @@ from karat.options import EVALUATION_OPTIONS, UNKNOWN_LABELS
 from karat.output.progress import progress_bar
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.columns import absence, plain_names
-from karat.reading.contents.contents import Content, content_of, first_is_truth, is_incomplete_log
+from karat.reading.contents.contents import Content, content_if_not_run, content_of, first_is_truth
 from karat.reading.contents.samples import sample
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.data_sets import is_data_set, named_data_set, qrels_of_split
@@ -67,28 +67,7 @@ class SystemFiles:
             paths = [qrels_of_split(paths[0], inputs.split), *paths[1:]]
         self.opened = {path: opened[path] if path in opened else InputFile(split_system(path)[0]) for path in paths}
         self.first = self.opened[paths[0]]
-        sides: list[Side] = ["truth" if at == 0 else "run" for at in range(len(paths))]
-        contents = [
-            content_of(
-                self.opened[path],
-                inputs.formats.get(side),
-                inputs.fields,
-                plain_names(inputs.columns.get(side)).get("doc"),
-                inputs.records,
-            )
-            for path, side in zip(paths, sides, strict=True)
-        ]
-        # A log without gold may also be a run. It is a log if it is alone, or if something is joined to it.
-        is_joined = inputs.truth is not None or inputs.answers is not None
-        may_be_logs = paths if len(paths) == 1 else paths[1:] if is_joined else []
-        contents = [
-            "results"
-            if content == "documents"
-            and path in may_be_logs
-            and is_incomplete_log(self.opened[path], inputs.formats.get(side))
-            else content
-            for path, content, side in zip(paths, contents, sides, strict=True)
-        ]
+        contents = contents_of([self.opened[path] for path in paths], inputs)
         if contents == ["nothing"] and not inputs.accepts_saved:
             contents = ["results"]  # whoever reads them says that there are none
         self.without_truth = not self._first_is_truth(paths, contents)
@@ -333,6 +312,19 @@ class SystemFiles:
         if unused and self.settings.rejects_unused_options:
             hint = f"Leave {unused[0]} out, or evaluate the run again. {self.hint_about_documents}".strip()
             raise KaratError(f"{unused[0]} has no effect on saved scores", hint=hint)
+
+
+def contents_of(files: Sequence[InputFile], inputs: Inputs) -> list[Content]:
+    """What the files of a command line contain, the first of which is that of `--truth`, if there is one."""
+    is_joined = inputs.truth is not None or inputs.answers is not None
+    contents = []
+    for at, file in enumerate(files):
+        side: Side = "run" if at else "truth"
+        doc = plain_names(inputs.columns.get(side)).get("doc")
+        may_be_run = len(files) > 1 and (at == 0 or not is_joined)
+        content = content_of if may_be_run else content_if_not_run
+        contents.append(content(file, inputs.formats.get(side), inputs.fields, doc, inputs.records))
+    return contents
 
 
 def is_truth_of_others(first: InputFile, contents: Sequence[Content], inputs: Inputs) -> bool:

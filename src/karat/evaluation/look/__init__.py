@@ -12,7 +12,6 @@ matches and select measures, and what is wrong is the error of an evaluation.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,8 +24,7 @@ from karat.evaluation.look.screen import Look, Looks
 from karat.evaluation.reading import ReadingOptions, check_reading
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.columns import GivenNames, plain_names
-from karat.reading.contents.contents import content_of, is_incomplete_log
-from karat.reading.pairs.data_sets import named_data_set
+from karat.reading.contents.contents import content_if_not_run
 from karat.reading.records.records import field_names
 
 __all__ = ["Look", "Looks", "look"]
@@ -82,7 +80,7 @@ def _look(log: Any, options: LookOptions) -> Look:
         return look_at_log(log, options)
     file, inputs = InputFile.of(log), options.inputs
     doc = plain_names(inputs.truth_columns).get("doc")
-    content = content_of(file, options.input_format, options.fields, doc, options.records)
+    content = content_if_not_run(file, options.input_format, options.fields, doc, options.records)
     if content == "scores":
         from karat.evaluation.look.other_files import look_at_scores
 
@@ -92,6 +90,4 @@ def _look(log: Any, options: LookOptions) -> Look:
 
         return look_at_verdicts(file)
     is_documents = content in ("documents", "documents or scores") or inputs.split is not None
-    if content == "documents" and not os.path.isdir(file.path) and not named_data_set(file):
-        is_documents = not is_incomplete_log(file, options.input_format)
     return (look_at_documents if is_documents else look_at_log)(file, options)

@@ -122,7 +122,23 @@ def content_of(
     return "documents" if doc in start.names else _guess(start, _EVALUATED, fields) or "records"
 
 
-def is_incomplete_log(file: InputFile, form: str | None = None) -> bool:
+def content_if_not_run(
+    file: InputFile,
+    form: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    doc: str | None = None,
+    records: str | None = None,
+) -> Content:
+    """What a file contains that is not a run, because it is alone, or because gold or answers are joined to it.
+
+    A log without gold looks like a run. Where no run is expected, it is a log.
+    """
+    content = content_of(file, form, fields, doc, records)
+    may_be_log = content == "documents" and not (named_data_set(file) or is_data_set(file.path))
+    return "results" if may_be_log and _is_incomplete_log(file, form) else content
+
+
+def _is_incomplete_log(file: InputFile, form: str | None) -> bool:
     """Whether a file that may be ground truth or a run has records with outputs or gold answers instead of pairs."""
     start = sample(file, form)
     facts = SampleFacts(start, {})
