@@ -183,7 +183,7 @@ def _read_log(
 
 
 def _check_matching(match: Match, corpus: Any, truth: Any) -> None:
-    """Reject what is invalid even if there are no documents."""
+    """Reject an invalid match and a corpus that is not needed, whether or not the results contain documents."""
     matcher_of(match)
     hint: Message = ["Add ", Parameter("truth"), ", or leave it out."]
     require(corpus is None or truth is not None, "a corpus is for gold that is in another file than the results", hint)

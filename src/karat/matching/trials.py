@@ -227,7 +227,7 @@ _DIFFERENCES: dict[str, Callable[[str], str]] = {
 
 
 def _differently_written(sampled: Sequence[SampledQuery]) -> Iterator[Trial]:
-    """Ids that would be the same if they were written in the same way, for which there is no match."""
+    """What would be found if ids were written in the same way, where no match ignores the difference."""
     for difference, change in _DIFFERENCES.items():
         found, example = 0, None
         for golds, retrieved in _ids(sampled, "id"):

@@ -63,7 +63,7 @@ def joined(
         return log
     about = _Log.of(log, first, fields or {}, joins)
     if not any(key is not None for row in about.keys for key in row):
-        return log  # that there are no queries is an error of the log
+        return log  # reading it is an error: no record has a query
     values: list[dict[str, Any]] = [{} for _ in about.keys]
     unanswered: list[tuple[Place, str | None, dict[str, Any]]] = []
     replaced: set[str] = set()

@@ -45,7 +45,7 @@ def mixed_notes(
 def _kinds(
     records: Iterable[tuple[Place, Record]], fields: Mapping[str, Collection[str]]
 ) -> dict[str, set[bool | None]]:
-    """Whether the first values of each field are lists that were written as text; None for what is no text."""
+    """Whether the first values of each field are lists that were written as text; None if a value is not a text."""
     field_of = {name: field for field, names in fields.items() for name in names}
     kinds: dict[str, set[bool | None]] = {}
     for _, record in islice(records, _CHECKED):
