@@ -97,6 +97,14 @@ def test_a_run_or_ground_truth_alone_cannot_be_evaluated(tmp_path: Path, name: s
     assert done.stdout.startswith(f"{name}: {what}, 1 query")
 
 
+def test_a_log_without_gold_is_a_log_if_ground_truth_is_joined_to_it_as_in_an_evaluation(tmp_path: Path) -> None:
+    (tmp_path / "gold.qrels").write_text("q1 0 d1 1\n")
+    write(tmp_path / "log.jsonl", {"query": "q1", "documents": ["d1", "d2"]})
+    assert good(tmp_path, "look", "log.jsonl", "--truth", "gold.qrels").startswith("log.jsonl: results, 1 record\n")
+    assert "joined by 'query'" in run_here(tmp_path, "evaluate", "log.jsonl", "--truth", "gold.qrels").stdout
+    assert "gold.qrels and log.jsonl: ground truth and a run" in good(tmp_path, "look", "gold.qrels", "log.jsonl")
+
+
 def test_saved_scores_and_labels_are_named_with_the_commands_that_read_them(tmp_path: Path) -> None:
     truth, *runs = demo.TRUTH, *demo.runs().values()
     good(tmp_path, "evaluate", truth, *runs, "-o", "scores.json")
