@@ -390,3 +390,13 @@ def test_a_log_and_its_gold_in_two_files_have_the_scores_of_the_whole_log(
     assert joined.per_query == {query: complete.per_query[query] for query in joined.queries}
     assert {*joined.queries} == {*complete.queries}
     assert digests(joined) == digests(complete)
+
+
+def test_a_hint_names_the_field_that_may_be_gold_if_there_is_only_one() -> None:
+    log = [{"query": "q1", "retrieved": ["d1"]}]
+    with pytest.raises(KaratError, match="neither gold documents nor gold answers") as error:
+        evaluate_results(log, "RR", truth=[{"query": "q1", "verified": ["d1"]}])
+    assert "fields={'truth': 'verified'}" in str(error.value).replace('"', "'")
+    with pytest.raises(KaratError, match="neither gold documents nor gold answers") as error:
+        evaluate_results(log, "RR", truth=[{"query": "q1", "verified": ["d1"], "checked": ["d2"]}])
+    assert "fields={'truth': '...'}" in str(error.value).replace('"', "'")

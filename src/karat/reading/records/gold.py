@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from karat.caching import cached_property
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
-from karat.errors import KaratError, Message, Parameter, Place, plural, require
+from karat.errors import KaratError, Parameter, Place, plural, require
 from karat.errors.arguments import sorted_set
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.json_decoding import decode_json
@@ -36,7 +36,7 @@ from karat.reading.records.field_readers import documents_of_record
 from karat.reading.records.keyed import KeyedEntries, KeyedEntry, as_key, entries_of_records, key_columns
 from karat.reading.records.likely_fields import may_be_results
 from karat.reading.records.paths import Record, field_value
-from karat.reading.records.result_fields import fields_of_results, names_by_field
+from karat.reading.records.result_fields import JOINED_FIELDS, fields_of_results, names_by_field
 from karat.reading.records.sources import RecordSource, read_records
 from karat.reading.shapes import tools
 from karat.reading.texts.texts import read_texts
@@ -46,9 +46,7 @@ Kind = Literal["documents", "answers", "lists", "records", "squad"]
 
 _WANTED = {"truth": ("truth", "gold_answers"), "answers": ("answer",)}
 _FIRST = 20  # records or values that show what a source contains
-_NEEDED = {field: (field,) for field in ("truth", "retrieved", "gold_answers", "answer")}
 _WHAT_IS_GOLD = "Gold is ground truth, gold answers, or records with a query and its truth or gold_answers."
-_NOT_GOLD: Message = [f"{_WHAT_IS_GOLD} If these have other names, use ", Parameter("fields", {"truth": "..."}), "."]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +186,7 @@ class _GoldReader:
         by_field = names_by_field(names, self.fields)
         if is_squad(value):
             return "squad"
-        if by_field["query"] and any(by_field[field] for field in _NEEDED):
+        if by_field["query"] and any(by_field[field] for field in JOINED_FIELDS):
             return "records"
         return _kind_of_values([each for each in islice(value.values(), _FIRST) if each is not None], (list, tuple))
 
@@ -252,21 +250,28 @@ class _GoldReader:
         only = [record for _, record in records]
         wanted = self.of.wanted
         fields = self.fields if self.of.content == "answers" else _with_gold_named_answer(only, self.fields)
-        read = fields_of_results(only, fields, wanted, source.name, _NEEDED, outputs=self.outputs)
+        read = fields_of_results(only, fields, wanted, source.name, JOINED_FIELDS, outputs=self.outputs)
         present = {field: name for field in wanted if _has(only, name := read.names[field])}
         if missing := [field for field in wanted if field in fields and field not in present]:
             raise missing_columns([fields[field] for field in missing], read.present, source.name, "field")
         if not present:
-            what = "neither gold documents nor gold answers are" if len(wanted) > 1 else "no answers are"
-            raise KaratError(
-                f"{what} in these records; the fields are {listed(read.present)}",
-                place=source.name,
-                hint=_NOT_GOLD if len(wanted) > 1 else ["Name it with ", Parameter("fields", {"answer": "..."}), "."],
-            )
+            keys = key_columns(only[:_FIRST], read.names["query"], ())
+            raise _nothing_to_join(wanted, read.present, [name for name in read.present if name not in keys], source)
         columns = key_columns(only[:_FIRST], read.names["query"], {*present.values()})
         return KeyedEntries(
             source.name, columns, entries_of_records(records, columns, present), (*source.notes, *read.notes)
         )
+
+
+def _nothing_to_join(
+    wanted: Sequence[str], present: Sequence[str], others: Sequence[str], source: RecordSource
+) -> KaratError:
+    """The error for records without gold or answers; `others` are the fields that do not identify a query."""
+    named = Parameter("fields", {wanted[0]: others[0] if len(others) == 1 else "..."})
+    what = "neither gold documents nor gold answers are" if len(wanted) > 1 else "no answers are"
+    first = f"{_WHAT_IS_GOLD} If these have other names, use " if len(wanted) > 1 else "Name it with "
+    fields = f"the fields are {listed(present)}"
+    return KaratError(f"{what} in these records; {fields}", place=source.name, hint=[first, named, "."])
 
 
 def _kind_of_values(values: Sequence[Any], lists: tuple[type[list[Any]] | type[tuple[Any, ...]], ...]) -> Kind:

@@ -14,12 +14,10 @@ from karat.reading.records.gold import OtherSource
 from karat.reading.records.keyed import Keys, Matched, as_key, key_columns, match_entries, other_questions
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.records import Rereadable
-from karat.reading.records.result_fields import AMBIGUOUS, fields_of_results
+from karat.reading.records.result_fields import AMBIGUOUS, JOINED_FIELDS, fields_of_results
 from karat.reading.records.sources import RecordSource
 
 _CHECKED = 1000  # records of a log that show which fields it has
-_FIELDS = ("truth", "retrieved", "gold_answers", "answer")
-_NEEDED = {field: (field,) for field in _FIELDS}
 
 
 class JoinedSources(NamedTuple):
@@ -82,7 +80,7 @@ def joined(
         provided = {field for entry in entries.entries for field in entry.values}
         replaced |= provided
         notes += [*matched.source.notes, *_notes(log.name, about, matched, provided)]
-    rename = {field: about.fields.get(field, field) for field in _FIELDS}
+    rename = {field: about.fields.get(field, field) for field in JOINED_FIELDS}
     query = about.fields.get("query", about.columns[0])
     # What is not used as gold documents is not gold answers either, whatever its name may mean.
     dropped = {name for field, name in about.own.items() if field in replaced and name in AMBIGUOUS}
@@ -130,8 +128,8 @@ class _Log:
             for role, name in fields.items()
             if (top := name.partition(".")[0]) in names or top not in elsewhere
         }
-        read = fields_of_results(first, of_log, _FIELDS, log.name, _NEEDED).names
-        has = {field for field in _FIELDS if any(field_value(record, read[field]) is not None for record in first)}
+        read = fields_of_results(first, of_log, JOINED_FIELDS, log.name, JOINED_FIELDS).names
+        has = {field for field in JOINED_FIELDS if any(field_value(each, read[field]) is not None for each in first)}
         columns = key_columns(first, read["query"], {read[field] for field in has})
         keys = [tuple(as_key(field_value(record, column)) for column in columns) for record in _valid(log.records)]
         own = {field: read[field] for field in has - {"retrieved"}}

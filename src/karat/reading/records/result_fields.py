@@ -21,6 +21,8 @@ from karat.reading.records.records import field_names
 Part = Literal["documents", "answers"]
 PARTS: dict[Part, tuple[str, str]] = {"documents": ("truth", "retrieved"), "answers": ("gold_answers", "answer")}
 """The parts of results that can be evaluated, and the two fields that each needs."""
+JOINED_FIELDS = {field: (field,) for fields in PARTS.values() for field in fields}
+"""The parts if gold and outputs come from different sources: each field is a part of its own."""
 
 ROLES: dict[str, FieldRole] = {
     "query": "record_query", "truth": "truth", "retrieved": "retrieved", "gold_answers": "gold_answers",
