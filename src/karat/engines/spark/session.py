@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SECONDS = 0.2  # between two looks at the progress
-_SECONDS_TO_ANSWER = 8  # for a master, which Spark gives at least a minute
+_SECONDS_TO_ANSWER = 5  # for a master, which Spark gives at least a minute
 
 
 @contextmanager
