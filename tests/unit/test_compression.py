@@ -249,7 +249,8 @@ def test_any_number_of_bytes_can_be_read_at_a_time(sizes: list[int], name: str, 
 # Decompressed ahead, in a thread
 
 
-LONG = b"".join(b"%d Q0 %x 1 1 t\n" % (at, Random(at).getrandbits(100)) for at in range(60_000))
+BITS = Random(0)
+LONG = b"".join(b"%d Q0 %x 1 1 t\n" % (at, BITS.getrandbits(100)) for at in range(60_000))
 
 
 @pytest.fixture
