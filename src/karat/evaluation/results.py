@@ -177,7 +177,11 @@ def _read_log(
     wanted, needs_responses = _wanted(listed, rubrics, has_verdicts=verdicts is not None)
     joins = JoinedSources.of(given.truth, given.answers, fields, given.truth_columns, given.truth_format, given.split)
     log = fields, replace(wanted, order=given.order, joins=joins), given.input_format, given.records
-    labelled = _labelled(results, verdicts, *log, name, given.author) if needs_responses else None
+    labelled = None
+    if needs_responses:
+        from karat.evaluation.verdicts import LabelledResults  # loaded only if there are labels
+
+        labelled = LabelledResults.read(results, verdicts, *log, name, given.author)
     read = labelled.results if labelled else read_unlabelled(results, *log)
     return _LogToScore(name, listed, rubrics, read, labelled, {**settings, "corpus": given.corpus}, given)
 
@@ -189,30 +193,18 @@ def _check_matching(match: Match, corpus: Any, truth: Any) -> None:
     require(corpus is None or truth is not None, "a corpus is for gold that is in another file than the results", hint)
 
 
-def _labelled(*arguments: Any) -> LabelledResults:
-    """Results whose answers are labelled. What reads labels is loaded only if there are any."""
-    from karat.evaluation.verdicts import LabelledResults
-
-    return LabelledResults.read(*arguments)
-
-
 def _with_rubrics(verdicts: Any, author: str | None, unknown: Unknown) -> tuple[VerdictRecords | None, Rubrics]:
     """The records of verdicts, and the measures of their rubrics. Without verdicts, no labels can be chosen."""
     if verdicts is None:
-        _reject_choice_of_labels(author, unknown)
+        hint: Message = ["Add ", Parameter("verdicts"), ", or leave them out."]
+        what: Message = [Parameter("author"), " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
+        require(author is None and unknown == "bounds", what, hint)
         return None, {}
     from karat.evaluation.verdicts import records_of_verdicts
     from karat.grounding.labels.missing import rubric_measures
 
     records = records_of_verdicts(verdicts)
     return records, rubric_measures(records.rubrics)
-
-
-def _reject_choice_of_labels(author: str | None, unknown: Unknown) -> None:
-    """Reject what chooses labels, if there are none."""
-    hint: Message = ["Add ", Parameter("verdicts"), ", or leave them out."]
-    what: Message = [Parameter("author"), " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
-    require(author is None and unknown == "bounds", what, hint)
 
 
 def _wanted(listed: Sequence[str | Measure] | None, rubrics: Rubrics, has_verdicts: bool) -> tuple[WantedResults, bool]:
