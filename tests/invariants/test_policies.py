@@ -94,6 +94,7 @@ class Import(NamedTuple):
         return room(self.module.removeprefix("karat."))
 
 
+@cache
 def modules() -> list[Path]:
     return sorted(SOURCE.rglob("*.py"))
 
@@ -131,6 +132,7 @@ def _imports(tree: ast.AST, when: Literal["imported", "called"]) -> Iterator[Imp
         yield from _imports(node, "called" if deferred else when)
 
 
+@cache
 def is_module(name: str) -> bool:
     path = SOURCE.joinpath(*name.split(".")[1:])
     return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
