@@ -29,6 +29,8 @@ the order of buckets, and queries are in the order of their ids.
 - If there is an error, the rows are sorted and read again, so that it is always the same error; it names the query
   instead of the number of a row.
 - Functions are sent to executors by value, in a wrapper that needs nothing of karat and first compares versions.
+- If the Python of an executor cannot do the work, the error names it. Where pyspark fails before it calls a function of
+  karat, another task asks: Java runs that Python as a program.
 
 If Spark writes the scores of queries to a folder, their means and intervals come from `stats.Moments`: for each bucket
 the number of values, their sum and the sum of their squares, without rounding errors, as a few floats each. Added in
