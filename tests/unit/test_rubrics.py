@@ -163,9 +163,9 @@ def test_a_rubric_with_the_name_of_a_measure_is_an_error_where_it_is_asked() -> 
 def test_the_measure_of_a_rubric_is_known_where_labels_are_evaluated_in_parts() -> None:
     shared = SharedRecords("the verdicts", has_order=True).reading([TASK])
     parts = [[each] for each in labels("neutral", "polite")]
-    scores = evaluate_parts(
-        lambda work: [work(part) for part in parts], shared, "politeness", system=None, author=None, unknown="bounds",
-        name="", portable=lambda each: lambda: each,
+    scores, _ = evaluate_parts(
+        lambda work, wanted=None: [work(parts[at]) for at in wanted or range(2)],
+        shared, "politeness", system=None, author=None, unknown="bounds", name="", portable=lambda each: lambda: each,
     )  # fmt: skip
     assert scores["politeness"] == 0.75
 

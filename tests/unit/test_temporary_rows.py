@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat.errors import KaratError
+from karat.reading.bytes.temporary_parts import TemporaryParts
 from karat.reading.pairs import tables, temporary_rows
 from tests.block_size import block_size
 
@@ -104,7 +105,7 @@ def test_a_disk_without_enough_space_is_an_error_that_says_what_to_do(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(temporary_rows.TemporaryRows, "_append_to", full)
+    monkeypatch.setattr(TemporaryParts, "append", full)
     with pytest.raises(KaratError, match=r"No space left on device\. Sort the run by query, or make space in .*TMPDIR"):
         karat.evaluate({"q1": {"d1": 1}}, scattered)
 

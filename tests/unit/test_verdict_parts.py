@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from random import Random
 from typing import Any
@@ -27,6 +28,11 @@ ALL_MEASURES = [
 ]  # fmt: skip
 
 
+def run_each(parts: Sequence[Any], work: Any, wanted: Sequence[int] | None = None) -> Iterator[Any]:
+    """The results of parts that are evaluated one by one."""
+    return (work(parts[at]) for at in (range(len(parts)) if wanted is None else wanted))
+
+
 def evaluated_in_parts(records: list[Record], parts: int, measures: Any = None, **options: Any) -> Scores:
     """The scores of records that are evaluated in several parts, of which some may be empty."""
     divided: list[list[Record]] = [[] for _ in range(parts)]
@@ -35,9 +41,10 @@ def evaluated_in_parts(records: list[Record], parts: int, measures: Any = None, 
             divided[sum(map(ord, each["query"])) % parts].append(each)
     shared = SharedRecords("the verdicts", has_order=True).reading([each for each in records if "query" not in each])
     chosen = {"system": None, "author": None, "unknown": "bounds", "name": "", **options}
-    return evaluate_parts(
-        lambda work: [work(part) for part in divided], shared, measures, portable=lambda each: lambda: each, **chosen
+    scores, _ = evaluate_parts(
+        partial(run_each, divided), shared, measures, portable=lambda each: lambda: each, **chosen
     )
+    return scores
 
 
 def outcome(compute: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from karat.caching import cached_property
 from karat.data.verdicts import Relation
@@ -55,14 +56,26 @@ class LabelRow:
 class LabelEvidence:
     """The labels of one system, and what they say about a query."""
 
-    selected: SelectedLabels
+    queries: tuple[str, ...]
+    read: Callable[[], SelectedLabels]
+    """returns all labels"""
+    read_query: Callable[[str], SelectedLabels] | None = None
+    """returns those of a query, if not all of them are in memory"""
 
-    @property
-    def queries(self) -> tuple[str, ...]:
-        return self.selected.samples[0].queries
+    @classmethod
+    def of(cls, selected: SelectedLabels) -> Self:
+        """Labels that are in memory."""
+        return cls(selected.samples[0].queries, lambda: selected)
+
+    @cached_property
+    def selected(self) -> SelectedLabels:
+        """All labels."""
+        return self.read()
 
     def rows(self, query: str, measures: Iterable[str]) -> list[LabelRow]:
         """The labels of a query that these measures read, and what is unlabelled, in the order of the items."""
+        if self.read_query is not None:
+            return LabelEvidence.of(self.read_query(query)).rows(query, measures)
         relations = _relations(measures)
         items = self._items.get(query, {})
         labels = self.selected.records.labels

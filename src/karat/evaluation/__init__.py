@@ -8,8 +8,8 @@ The whole path is `_evaluate` below; each step has a module:
     findings    what the facts say: what was ignored, missing or guessed
     results     evaluate_results(): the documents, answers and labels of one file of results
     answers     evaluate_answers(): gold and predicted answers
-    verdicts    evaluate_verdicts(): labels of generated answers; `label_scores` has their values, and `verdict_parts`
-                evaluates labels that are in several places
+    verdicts    evaluate_verdicts(): labels of generated answers; `label_scores` has their values, `verdict_parts`
+                evaluates labels that are in several places, and `verdict_files` large files, which it divides
     label_agreement   label_agreement(): the labels of models compared with those of people
     look        look(): what is in a log or another file, and what can be done with it
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -64,8 +64,8 @@ class LabelScores:
         return cls(selected.samples[0].queries, values, bounds, variances, costs)
 
     @classmethod
-    def merged(cls, parts: Iterable[Self]) -> Self:
-        """The values of the queries of all parts, in the order of their ids."""
+    def merged(cls, parts: Iterable[Self], order: Sequence[Any] | None = None) -> Self:
+        """The values of the queries of all parts, in the order of their ids, or of what `order` has for each."""
         all_parts = list(parts)
         columns = all_parts[0].values.keys()
         queries = tuple(chain.from_iterable(part.queries for part in all_parts))
@@ -82,7 +82,7 @@ class LabelScores:
         }
         keys = dict.fromkeys(chain.from_iterable(part.costs for part in all_parts))
         costs = {key: affordable(chain.from_iterable(part.costs.get(key, ()) for part in all_parts)) for key in keys}
-        rows = np.array(sorted(range(len(queries)), key=queries.__getitem__), np.int64)
+        rows = np.array(sorted(range(len(queries)), key=(order or queries).__getitem__), np.int64)
         return cls(queries, values, bounds, variances, costs)._take(rows)
 
     @property

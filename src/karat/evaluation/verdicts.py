@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
@@ -27,8 +28,16 @@ from karat.grounding.labels.missing import (
 )
 from karat.grounding.labels.selection import SelectedLabels, select
 from karat.grounding.responses.results import read_labelled_results
-from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
+from karat.grounding.verdict_file.file_lines import are_large
+from karat.grounding.verdict_file.reading import (
+    VerdictRecords,
+    is_json_lines,
+    read_sources,
+    read_verdict_records,
+    sources_of,
+)
 from karat.options import Unknown, check_choice
+from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.pairs.digests import LazyDigests, digest
 from karat.reading.records.records import without_collection
 from karat.reading.records.results import Results, WantedResults
@@ -69,7 +78,14 @@ def evaluate_verdicts(
         if value is not None:
             check_text(option, value)
     asked = None if measures is None else listed_measures(measures)
-    records = records_of_verdicts(verdicts)
+    if isinstance(verdicts, VerdictRecords):
+        records = verdicts
+    else:
+        sources = sources_of(verdicts)
+        in_parts = _scores_in_parts(sources, asked, system=system, author=author, unknown=unknown, name=name)
+        if in_parts is not None:
+            return in_parts
+        records = read_sources(sources)
     rubrics = rubric_measures(records.rubrics)
     listed = None if asked is None else select_measures(asked, subjects=("verdicts",), rubrics=rubrics)
     selected = select(records, system, author)
@@ -78,6 +94,21 @@ def evaluate_verdicts(
     listed = select_measures(_labelled_measures(selected), subjects=("verdicts",))
     scores = score_verdicts(selected, listed, unknown, name)
     return replace(scores, findings=(*scores.findings, *unscored(selected.failures)))
+
+
+def _scores_in_parts(verdicts: Sequence[Any], measures: Measures | None, **options: Any) -> Scores | None:
+    """The scores of large files, without all of their labels in memory; None if they are read as a whole.
+
+    That is also what finds out which of several errors is the first.
+    """
+    files = [InputFile.of(each) for each in verdicts if is_file(each)]
+    if len({file.name for file in files}) < len(verdicts) or not all(map(is_json_lines, files)) or not are_large(files):
+        return None
+    from karat.evaluation.verdict_files import scores_of_files  # imports this module, and pyarrow
+
+    with suppress(KaratError, OSError):
+        return scores_of_files(files, measures, **options)
+    return None
 
 
 def _labelled_measures(selected: SelectedLabels) -> list[str]:
@@ -168,7 +199,7 @@ def score_verdicts(selected: SelectedLabels, measures: Selection, unknown: Unkno
     digests = LazyDigests(partial(label_digests, selected))
     notes = notes_on_labels(facts, measures)
     scores = scores_of_verdicts(scored, notes, selected.authors, digests, measures, unknown, name, place)
-    return replace(scores, verdicts=LabelEvidence(selected))
+    return replace(scores, verdicts=LabelEvidence.of(selected))
 
 
 def scores_of_verdicts(

@@ -10,8 +10,8 @@ run, so an evaluation has two halves, locally too:
   grouping and order.
 
 Locally there is one part, and on Spark there is one for each bucket of queries. So both engines have the same findings
-and the same errors without a second definition. Of labels, more depends on all records: `evaluation` decides it
-between three passes over the parts.
+and the same errors without a second definition. Of labels, more depends on all records: parts guess
+it, and those that guess wrong are evaluated again.
 
     inputs       which columns of a DataFrame or of files are read, decided by the functions in `reading`, from the
                  schema and the first lines; text, which karat's readers parse in executors

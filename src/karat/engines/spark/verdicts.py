@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -84,17 +84,17 @@ def verdict_scores(
     others = replace(table, frame=table.frame.where(~has_query))
     findings: list[Finding] = []
 
-    def run(work: Callable[[Any], Result]) -> list[Result]:
+    def run(work: Callable[[Any], Result], wanted: Sequence[int] | None = None) -> list[Result]:
         part = PartOfVerdicts(work)
         collected = in_buckets(part, of_queries, values=(), buckets=buckets, progress=progress).collect()
         findings[:] = collected.findings
-        return collected.facts
+        return collected.facts if wanted is None else [collected.facts[at] for at in wanted]
 
     shared = SharedRecords(table.name, has_order=table.order is not None)
     (shared,) = (
         in_buckets(PartOfVerdicts(shared.reading), others, values=(), buckets=1, progress=progress).collect().facts
     )
-    scores = evaluate_parts(
+    scores, _ = evaluate_parts(
         run, shared, measures, system=system, author=author, unknown=unknown, name=name, portable=portable
     )
     notes = (Finding("reading", str(note), 0) for note in table.notes)

@@ -9,12 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from karat.data.judged import distinct
 from karat.data.verdicts import AGAINST, SETS, Relation, Verdicts
 from karat.errors import enumeration, first_few, plural, printable
 from karat.grounding.verdict_file.reading import VerdictRecords
+from karat.grounding.verdict_file.records import Call, answered_calls
 
 _EXTRACTED = {"answer": "claims", "gold": "gold_claims", "question": "nuggets"}
 """the items that are extracted from an implied item"""
@@ -181,20 +182,20 @@ class FailureCount:
     number: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
 
-    @classmethod
-    def merged(cls, parts: Iterable[Self]) -> Self:
-        """The failures of all parts."""
-        parts = list(parts)
-        errors: Counter[str] = Counter()
-        for part in parts:
-            errors.update(part.errors)
-        return cls(sum(part.number for part in parts), errors)
-
     @property
     def reason(self) -> str:
         """The most frequent error, as the end of a sentence; of equally frequent ones, the first by its text."""
         often = min(self.errors, key=lambda error: (-self.errors[error], error), default="")
         return f", most often with this error: {printable(often)}".removesuffix(".") if often else ""
+
+
+class FailedLabel(NamedTuple):
+    """A label that failed: what it is about, and the key of its call."""
+
+    query: str
+    item: str
+    task: str
+    call: str | None
 
 
 @dataclass(frozen=True)
@@ -208,35 +209,27 @@ class FailedLabels:
     """the sets of items of which there are some"""
 
     @classmethod
-    def of(cls, records: VerdictRecords, rows: Sequence[int], known: frozenset[str]) -> Self:
-        """The failures that these rows are; `known` are the sets of items of which there are some."""
-        labels, calls = records.labels, records.calls if rows else ()
-        errors = {call.key: call.error for call in calls if call.state == "failed" and call.error}
+    def of(cls, labels: Sequence[FailedLabel], calls: Iterable[Call], known: frozenset[str]) -> Self:
+        """Count labels that failed, without those whose call was answered in another try.
 
-        def failures(number: int, rows: Sequence[int]) -> FailureCount:
-            of_rows = (errors.get(labels.call[row] or "") for row in rows)
-            return FailureCount(number, Counter(error for error in of_rows if error))
+        `known` are the sets of items of which there are some.
+        """
+        keys = frozenset(label.call for label in labels if label.call is not None)
+        own = [call for call in calls if call.key in keys] if keys else []
+        answered = answered_calls(own)
+        labels = [label for label in labels if label.call not in answered]
+        errors = {call.key: call.error for call in own if call.state == "failed" and call.error}
+
+        def failures(number: int, labels: Sequence[FailedLabel]) -> FailureCount:
+            of_labels = (errors.get(label.call or "") for label in labels)
+            return FailureCount(number, Counter(error for error in of_labels if error))
 
         extractions = {}
         for name, items in _EXTRACTED.items():
-            lists = [row for row in rows if labels.item[row] == name and labels.task[row] == "support"]
+            lists = [label for label in labels if label.item == name and label.task == "support"]
             if lists:
-                extractions[items] = failures(len({labels.query[row] for row in lists}), lists)
-        return cls(failures(len(rows), rows), extractions, known)
-
-    @classmethod
-    def merged(cls, parts: Iterable[Self]) -> Self:
-        """The failures of all parts, each of which has other queries."""
-        parts = list(parts)
-        extractions = {
-            items: FailureCount.merged(part.extractions[items] for part in parts if items in part.extractions)
-            for items in _EXTRACTED.values()
-        }
-        return cls(
-            FailureCount.merged(part.labels for part in parts),
-            {items: failures for items, failures in extractions.items() if failures.number},
-            frozenset(chain.from_iterable(part.known_sets for part in parts)),
-        )
+                extractions[items] = failures(len({label.query for label in lists}), lists)
+        return cls(failures(len(labels), labels), extractions, known)
 
     @property
     def never_extracted(self) -> dict[str, FailureCount]:

@@ -13,11 +13,11 @@ import numpy as np
 from karat.caching import cached_property
 from karat.data.judged import Ints
 from karat.data.verdicts import Verdicts
-from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, safe_line, shown
+from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, plural, safe_line, shown
 from karat.errors.arguments import check_text
 from karat.grounding.labels.counting import choose_authors, is_person, unreplaced_rows
 from karat.grounding.labels.evaluated_items import EvaluatedItems, Fit
-from karat.grounding.labels.facts import FailedLabels, LabelFacts, LabelNotes, labelled_relations
+from karat.grounding.labels.facts import FailedLabel, FailedLabels, LabelFacts, LabelNotes, labelled_relations
 from karat.grounding.labels.verdict_arrays import VerdictArrays
 from karat.grounding.responses.responses import Response, name_in_files, note_on_name
 from karat.grounding.verdict_file.columns import LabelColumns
@@ -74,9 +74,35 @@ class SelectedLabels:
     @property
     def failures(self) -> FailedLabels:
         """The labels that failed, and what could not be extracted."""
+        return FailedLabels.of(self.failed_labels, self.records.calls, self.known_sets)
+
+    @property
+    def failed_labels(self) -> list[FailedLabel]:
+        """The labels that failed."""
+        labels = self.records.labels
+        columns = (column.take(self.failed) for column in (labels.query, labels.item, labels.task, labels.call))
+        return list(map(FailedLabel, *columns))
+
+    @property
+    def known_sets(self) -> frozenset[str]:
+        """The sets of items of which there are some."""
         of_each_kind = {(item.type, item.of): item for item in self.known_items}  # of which there are few
-        known = frozenset(item.set for item in of_each_kind.values())
-        return FailedLabels.of(self.records, self.failed.tolist(), known)
+        return frozenset(item.set for item in of_each_kind.values())
+
+    def file_order(self) -> list[tuple[bool, int, int]]:
+        """For each query, what the queries are ordered by: the place of its first item, or else of its first label."""
+        records, at = self.records, {source.name: at for at, source in enumerate(self.records.sources)}
+        first: dict[str, tuple[bool, Place | None]] = {}
+        for item in self.known_items:
+            if item.query not in first:
+                first[item.query] = False, records.first_places.get(item.system_key, item.place)
+        queries = self.samples[0].queries
+        if len(first) < len(queries):
+            rows, _ = _labels_by(records, self.system, self.authors)
+            codes, places = np.unique(records.labels.query.codes[rows], return_index=True)
+            for code, row in zip(codes.tolist(), rows[places].tolist(), strict=True):
+                first.setdefault(records.labels.query.categories[code], (True, records.place(row)))
+        return [(is_label, at[place.source], place.line) for is_label, place in map(first.__getitem__, queries)]  # type: ignore[union-attr,misc]  # records of files have a place
 
 
 _SYSTEM: Message = [Parameter("system")]
@@ -156,6 +182,12 @@ def _labels_of_answers(records: VerdictRecords, system: str | None) -> tuple[Int
     return of_answers, len(rows) - len(of_answers)
 
 
+def _labels_by(records: VerdictRecords, system: str | None, authors: Collection[str]) -> tuple[Ints, int]:
+    """The rows of the labels of a system by these authors, and the number of labels of documents by anyone."""
+    rows, of_documents = _labels_of_answers(records, system)
+    return rows[records.labels.by.take(rows).where(frozenset(authors).__contains__)], of_documents
+
+
 def select_labels(
     records: VerdictRecords,
     system: str | None,
@@ -167,9 +199,7 @@ def select_labels(
 
     Nothing is decided that depends on other queries than those of the records.
     """
-    rows, of_documents = _labels_of_answers(records, system)
-    by_authors = records.labels.by.where(frozenset(authors).__contains__)
-    rows = rows[by_authors[rows]]
+    rows, of_documents = _labels_by(records, system, authors)
     evaluated = _evaluated_items(records, system, responses)
     labelled = records.labels.query.take(rows).counts()
     queries = _query_positions(evaluated, labelled, responses)
@@ -201,6 +231,7 @@ def select_labels(
     )
     relations = {number: labelled_relations(verdicts) for number, verdicts in samples.items()}
     has_citations = len(arrays.items.cite_sentence) > 0
+    by_authors = records.labels.by.where(frozenset(authors).__contains__)
     has_contradictions = bool((by_authors & records.labels.are_contradictions()).any())
     return SelectedLabels(
         system,

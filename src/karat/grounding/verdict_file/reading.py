@@ -18,6 +18,7 @@ from karat.data.judged import Bools
 from karat.errors import KaratError, Place, first_few, shown
 from karat.errors.arguments import is_list_like
 from karat.grounding.verdict_file.columns import LabelColumns, LabelColumnsBuilder
+from karat.grounding.verdict_file.file_lines import FileLines, FilePart
 from karat.grounding.verdict_file.records import (
     Call,
     Item,
@@ -71,6 +72,8 @@ class VerdictRecords:
     sources: list[Source] = field(default_factory=list)
     cut_short: list[Place] = field(default_factory=list)
     """last lines that were cut short, and left out"""
+    first_places: dict[SystemItemKey, Place | None] = field(default_factory=dict)
+    """where items stood first that were replaced later: `items` are in that order"""
     reworded: set[str] = field(default_factory=set)
     """rubrics of which two records ask another question, or give labels another meaning"""
 
@@ -127,29 +130,37 @@ def read_verdict_records(source: Any) -> VerdictRecords:
     A last line that was cut short, as by a crash, is left out with a note; every other fault is an error with its
     place.
     """
-    source = rereadable(source, _NAME)
-    sources = [rereadable(file, _NAME) for file in source] if _are_files(source) else [source]
+    return read_sources(sources_of(source))
+
+
+def read_sources(sources: Sequence[Any]) -> VerdictRecords:
+    """Read the records of sources one after the other."""
     try:
-        records = _read(sources, {})
+        records = _read(sources, {}, name_of(sources))
     except UnknownTaskError:
         # The record of a rubric may stand after its labels, or in a later file.
-        records = _read(sources, _rubrics(sources))
+        records = _read(sources, _rubrics(sources), name_of(sources))
     if records.is_empty:
         raise no_verdicts(records.name)
     return records
 
 
-@without_collection()
-def read_part_of_verdicts(
-    source: Any, name: str = _NAME, rubrics: Iterable[Task] = (), calls: Iterable[Call] = ()
-) -> VerdictRecords:
-    """Read some of many records, of which there may be none.
+def sources_of(source: Any) -> list[Any]:
+    """What is read one after the other, each of which can be read more than once: files, or another source."""
+    source = rereadable(source, _NAME)
+    return [rereadable(file, _NAME) for file in source] if _are_files(source) else [source]
 
-    `rubrics` and `calls` are those of all records, and `name` is used in errors.
-    """
-    records = _read([source], {task.name: task for task in rubrics}, name)
-    records.calls += calls
-    return records
+
+def name_of(sources: Sequence[Any]) -> str:
+    """The name of sources in messages."""
+    return first_few([InputFile.of(each).name if is_file(each) else _NAME for each in sources])
+
+
+@without_collection()
+def read_part_of_verdicts(source: Any, name: str = _NAME, rubrics: Iterable[Task] = ()) -> VerdictRecords:
+    """Read some of many records, of which there may be none: `rubrics` are those of all, and `name` is for errors."""
+    sources = source.files if isinstance(source, FilePart) else [source]
+    return _read(sources, {task.name: task for task in rubrics}, name)
 
 
 def records_in(source: Any) -> Iterator[Mapping[str, Any]]:
@@ -167,8 +178,8 @@ def _are_files(source: object) -> bool:
     return is_list and len(source) > 0 and all(map(is_file, source))  # type: ignore[call-overload,arg-type]  # just checked
 
 
-def _read(sources: Sequence[Any], rubrics: Mapping[str, Task], name: str = _NAME) -> VerdictRecords:
-    records = VerdictRecords(first_few([InputFile.of(each).name if is_file(each) else name for each in sources]))
+def _read(sources: Sequence[Any], rubrics: Mapping[str, Task], name: str) -> VerdictRecords:
+    records = VerdictRecords(name)
     records.tasks |= rubrics
     labels = LabelColumnsBuilder()
     for source in sources:
@@ -191,8 +202,9 @@ def _rubrics(sources: Sequence[Any]) -> dict[str, Task]:
 
 def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: Any) -> None:
     file = InputFile.of(source) if is_file(source) else None
-    has_lines = file is not None and _has_lines(file)
-    records.sources.append(Source(records.name if file is None else file.name, len(labels), has_lines))
+    has_lines = isinstance(source, FileLines) or (file is not None and is_json_lines(file))
+    name = source.name if isinstance(source, FileLines) else records.name if file is None else file.name
+    records.sources.append(Source(name, len(labels), has_lines))
     try:
         for numbers, rows in _rows(source if file is None else file):
             _add(records, labels, records.sources[-1], numbers, rows)
@@ -232,13 +244,17 @@ def _begins_with_record(text: str) -> bool:
     return True
 
 
-def _has_lines(file: InputFile) -> bool:
+def is_json_lines(file: InputFile) -> bool:
+    """Whether each line of a file is a record."""
     return detect(file) in ("json", "jsonl")
 
 
 def _rows(source: Any) -> Iterator[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]:
     """The records of a source in parts, with the numbers of their lines, or their positions from 0."""
-    if is_file(source) and _has_lines(file := InputFile.of(source)):
+    if isinstance(source, FileLines):
+        yield from source.records()
+        return
+    if is_file(source) and is_json_lines(file := InputFile.of(source)):
         yield from objects_from_json_lines(file, _HINT)
         return
     if is_file(source):
@@ -302,8 +318,11 @@ def _add_item(records: VerdictRecords, item: Item, *, declared: bool = True) -> 
         records.documents[item.key] = item
     elif item.removed:
         records.items.pop(key, None)
+        records.first_places.pop(key, None)
         records.removed[key] = item
     else:
+        if key in records.items:
+            records.first_places.setdefault(key, records.items[key].place)
         records.items[key] = item
         records.removed.pop(key, None)
 

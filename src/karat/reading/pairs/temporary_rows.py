@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,31 +11,29 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from karat.errors import KaratError
+from karat.reading.bytes.temporary_parts import TemporaryParts
 from karat.reading.pairs.arrays import concatenate, row_indices, to_numpy
 from karat.reading.pairs.containers import ScoredRows
 from karat.reading.pairs.grouping import Locate, NumberedRows, as_batches
 
 ROWS_AT_ONCE = 1 << 20
 _PARTITIONS = 64  # each is in memory as a whole: a million rows of a run of 64 million
-_RESERVE = 1 << 26  # bytes of the disk that are left free
 _SCHEMA = pa.schema([("query", pa.int32()), ("doc", pa.large_string()), ("score", pa.float64())])
 
 
 class TemporaryRows(AbstractContextManager["TemporaryRows"]):
-    """Rows of numbered queries in a temporary file; the partition of a query follows from its number.
+    """Rows of numbered queries in a temporary file; the partition of a query follows from its number."""
 
-    The file has no name: the operating system removes it when it is closed, or when this process ends, however it ends.
-    """
+    _parts: TemporaryParts
 
     def __init__(self, run: str) -> None:
-        self.count = self.size = 0
+        self.count = 0
         self._run = run
-        self._places: list[list[tuple[int, int]]] = [[] for _ in range(_PARTITIONS)]
         with self._errors():
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
+            self._parts = TemporaryParts(_PARTITIONS)
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
+        self._parts.__exit__(*error)
 
     def append(self, rows: NumberedRows) -> None:
         """Append rows to their partitions. Within a partition, they keep their order."""
@@ -50,21 +47,18 @@ class TemporaryRows(AbstractContextManager["TemporaryRows"]):
             ]  # fmt: skip
             batch = pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
             ends = np.cumsum(np.bincount(numbers % _PARTITIONS, minlength=_PARTITIONS)).tolist()
+            spans = enumerate(zip([0, *ends], ends, strict=False))
+            pieces = [(at, batch.slice(first, end - first).serialize()) for at, (first, end) in spans if end > first]
             with self._errors():
-                self._require_space(batch.nbytes)
-                for partition, (first, end) in enumerate(zip([0, *ends], ends, strict=False)):
-                    if end > first:
-                        self._append_to(partition, batch.slice(first, end - first).serialize())
+                self._parts.append([(partition, memoryview(piece)) for partition, piece in pieces])
             self.count += len(numbers)
 
     def batches(self, queries: list[str], locate: Locate) -> Iterator[Callable[[], ScoredRows]]:
         """Tables with one segment per query; `queries` are the names of the queries, by their numbers."""
-        for partition, places in enumerate(self._places):
-            parts: list[pa.RecordBatch] = []
+        for partition in range(_PARTITIONS):
             with self._errors():
-                for place, size in places:
-                    self._file.seek(place)
-                    parts.append(ipc.read_record_batch(pa.py_buffer(self._file.read(size)), _SCHEMA))
+                pieces = map(pa.py_buffer, self._parts.pieces(partition))
+                parts = [ipc.read_record_batch(piece, _SCHEMA) for piece in pieces]
             if parts:
                 numbers, scores = (
                     np.concatenate([to_numpy(part[column], kind) for part in parts])
@@ -76,26 +70,18 @@ class TemporaryRows(AbstractContextManager["TemporaryRows"]):
 
     def note(self) -> str:
         """What was done, as a sentence without a full stop."""
-        through = f"{self.count:,} rows were sorted through a temporary file of {_size(self.size)}"
+        through = f"{self.count:,} rows were sorted through a temporary file of {_size(self._parts.size)}"
         return f"{self._run}: the run is not grouped by query; {through}"
-
-    def _append_to(self, partition: int, data: pa.Buffer) -> None:
-        self._places[partition].append((self.size, data.size))
-        self._file.write(data)
-        self.size += data.size
-
-    def _require_space(self, size: int) -> None:
-        if shutil.disk_usage(tempfile.gettempdir()).free < size + _RESERVE:
-            raise OSError("there is not enough space")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
+            size = self._parts.size if hasattr(self, "_parts") else 0
             what = (
                 "the run is not grouped by query, and too large to be sorted in memory; the temporary file for it"
-                f" cannot be used after {_size(self.size)}: {error.strerror or error}"
+                f" cannot be used after {_size(size)}: {error.strerror or error}"
             )
             folder = tempfile.gettempdir() if tempfile.tempdir else "the temporary folder"
             hint = f"Sort the run by query, or make space in {folder}, or set TMPDIR to another folder."
