@@ -351,7 +351,7 @@ WRITERS = {
     "comparison/gate/github.py": "GitHub's step summary, which other steps append to as well",
     "components/pipeline.py": "a file that the caller has opened",
     "engines/spark/stored.py": "a new folder, in any file system of Spark; its description comes last",
-    "reading/pairs/temporary_rows.py": "a temporary file without a name",
+    "reading/bytes/temporary_parts.py": "a temporary file without a name",
     "documents/attachments.py": "a file, with the errors of Haystack's ByteStream.to_file",
 }
 
