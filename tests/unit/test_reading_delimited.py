@@ -36,7 +36,7 @@ def write(tmp_path: Path) -> Write:
 def table_of(
     data: str | bytes, number: Literal["grade", "score"] = "score", columns: dict[str, str] | None = None
 ) -> DelimitedTable:
-    file = InputFile("file.csv", data.encode() if isinstance(data, str) else data)
+    file = InputFile("file.csv", _content=data.encode() if isinstance(data, str) else data)
     return DelimitedTable(file, number, layout_of(file, "csv", number, columns))
 
 

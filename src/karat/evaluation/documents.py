@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -21,7 +21,7 @@ from karat.matching.matchers import FunctionMatcher, Same
 from karat.options import Missing
 from karat.ranking import Observations, RankingRules, rank_document_lists, rank_judged, rank_pool
 from karat.reading.bytes.input_file import Progress
-from karat.reading.pairs.any_source import Truth, read_run
+from karat.reading.pairs.any_source import Run, Truth, read_run
 from karat.reading.pairs.digests import LazyDigests, span_digests, truth_digests
 from karat.reading.pairs.list_checks import DocumentLists
 from karat.reading.pairs.numeric_ids import Note, notes_on_reading
@@ -115,9 +115,9 @@ class JudgedDocuments:
         files: tuple[str, ...] = (),
     ) -> Self:
         """Read ground truth and a run, and judge the documents of the run."""
-        measures, settings, matcher = plan.measures, plan.settings, plan.matching.matcher
-        sources = _Sources(truth, run, plan.inputs)
-        if need_spans(measures):
+        matcher = plan.matching.matcher
+        sources = Sources(truth, run, plan.inputs)
+        if need_spans(plan.measures):
             sources = _read_spans(truth, run, plan, name)
         inputs = sources.inputs
         judgments = read_judgments(sources.truth, inputs, matcher)
@@ -125,11 +125,29 @@ class JudgedDocuments:
         source = read_run(
             sources.run, judgments, columns=columns, format=form, key=matcher.key, progress=progress, name=label
         )
-        by_function = isinstance(matcher, FunctionMatcher)
-        digests = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
+        return cls.judge(judgments, source, plan, sources=sources, files=files)
 
+    @classmethod
+    def judge(
+        cls,
+        judgments: Truth,
+        source: Run,
+        plan: EvaluationPlan,
+        *,
+        sources: Sources | None = None,
+        files: tuple[str, ...] = (),
+        is_part: bool = False,
+    ) -> Self:
+        """Judge the documents of a run. If it `is_part` of one, queries that are not in it are in other parts."""
+        measures, settings, matcher = plan.measures, plan.settings, plan.matching.matcher
+        sources = sources or Sources(judgments, source, plan.inputs)
         rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
         before, observations = rank_judged(judgments, source, rules, matcher)
+        if is_part:
+            judgments, before = judgments.only(before.in_run), before.select(before.in_run)
+            observations = replace(observations, missing_queries=[], golds_without_key=0)
+        by_function = isinstance(matcher, FunctionMatcher)
+        digests = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
         graded = _with_scores_as_grades(before, judgments, measures)
         pool = rank_pool(judgments, source.without_progress(), rules, matcher) if need_pool(measures) else None
         evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher, files)
@@ -171,7 +189,7 @@ class JudgedDocuments:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sources:
+class Sources:
     """Ground truth and a run, as they are judged; and their spans, if measures read them."""
 
     truth: Any
@@ -184,7 +202,7 @@ class _Sources:
     run_notes: tuple[Note, ...] = ()
 
 
-def _read_spans(truth: Any, run: Any, plan: EvaluationPlan, name: str) -> _Sources:
+def _read_spans(truth: Any, run: Any, plan: EvaluationPlan, name: str) -> Sources:
     """Read the spans of ground truth and run. Matched by id, the documents that are judged are those of the spans."""
     from karat.reading.records.spans import materialized, read_spans, spans_of_frame
 
@@ -201,7 +219,7 @@ def _read_spans(truth: Any, run: Any, plan: EvaluationPlan, name: str) -> _Sourc
     if plan.matching.matcher == Same():
         # The id of a span is the id of its document.
         truth, run = read.gold_documents or truth, read.retrieved_documents
-    return _Sources(truth, run, inputs, read.spans, digests, truth_notes, run_notes)
+    return Sources(truth, run, inputs, read.spans, digests, truth_notes, run_notes)
 
 
 def check_facts(facts: DocumentFacts, matcher: Matcher, missing: Missing, run: str) -> None:

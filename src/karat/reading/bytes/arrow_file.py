@@ -66,7 +66,7 @@ class ArrowFile:
 
         Of plain files and remote ones, only what is needed is read; any other data is read as a whole, once.
         """
-        with self.file.seekable() as stream, errors_of(self):
+        with self.file.whole.seekable() as stream, errors_of(self):
             raw = getattr(stream, "raw", None)
             if isinstance(raw, FileIO) and isinstance(raw.name, str):
                 # Not mapped into memory: if another program cut the file short, this process would be killed.
@@ -99,8 +99,9 @@ class ArrowFile:
                 from pyarrow.parquet import ParquetFile
 
                 parquet = ParquetFile(native)
-                self._check_size(sum(self.expanded_sizes(native, parquet.metadata)))
-                table = parquet.read()
+                sizes = self.expanded_sizes(native, parquet.metadata)
+                self._check_size(sum(sizes[group] for group in self.row_groups(parquet.metadata)))
+                table = parquet.read_row_groups([*self.row_groups(parquet.metadata)])
             table.validate(full=True)
             _ = table.column_names  # an error if one is not UTF-8
             return table
@@ -141,6 +142,24 @@ class ArrowFile:
             if native.read(len(_END_OF_STREAM)) != _END_OF_STREAM:
                 raise pa.ArrowInvalid("the mark at its end is missing")
 
+    def row_groups(self, metadata: Any) -> range:
+        """The numbers of the row groups of a Parquet file that are read."""
+        bounds = self.file.bounds
+        return range(metadata.num_row_groups) if bounds is None else range(bounds.start, bounds.stop)
+
+    def rows_of_groups(self) -> list[int]:
+        """The number of rows of each row group of a Parquet file."""
+        from pyarrow.parquet import ParquetFile
+
+        with self.opened() as opened, opened() as native:
+            metadata = ParquetFile(native).metadata
+            return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+
+    def first_row(self) -> int:
+        """The number of the first row that is read, from 0."""
+        bounds = self.file.bounds
+        return 0 if bounds is None or not bounds.start else sum(self.rows_of_groups()[: bounds.start])
+
     def expanded_sizes(self, native: pa.NativeFile, metadata: Any) -> list[int]:
         """The size of each row group of a Parquet file, with all columns and decompressed, in bytes."""
         # Not column by column: `row_group.column` ends the process if the statistics of a column are damaged.
@@ -154,8 +173,9 @@ class ArrowFile:
         from pyarrow.parquet import ParquetFile
 
         parquet = ParquetFile(native)
-        for group, size in enumerate(self.expanded_sizes(native, parquet.metadata)):
-            at_once = rows_at_once(parquet.metadata.row_group(group).num_rows, size, rows)
+        sizes = self.expanded_sizes(native, parquet.metadata)
+        for group in self.row_groups(parquet.metadata):
+            at_once = rows_at_once(parquet.metadata.row_group(group).num_rows, sizes[group], rows)
             yield from parquet.iter_batches(at_once, row_groups=[group], columns=columns)
 
     def _check_size(self, size: int) -> None:
@@ -226,7 +246,7 @@ def errors_of(file: ArrowFile) -> Iterator[None]:
 
 
 def _damaged(file: ArrowFile, kind: str, error: BaseException) -> KaratError:
-    if not file.file.start(1):
+    if not file.file.whole.start(1):
         return KaratError("the file is empty", place=file.name, hint="Write or download it again.")
     what = f"the {kind} data is damaged or cut short ({_first_line(error)})"
     return KaratError(what, place=file.name, hint="Write or download the file again.")

@@ -13,7 +13,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +22,7 @@ from karat.errors import KaratError, NoSuchFileError, Place, did_you_mean, shown
 from karat.errors.arguments import is_remote
 from karat.reading.bytes.compression import GB, MB, decompressed
 from karat.reading.bytes.file_objects import FileObject, Readable, is_file_object
+from karat.reading.bytes.file_ranges import RangeBounds, RangeStream
 from karat.reading.bytes.kinds import PEEK, arrow_format, check_is_text, check_name, compression_of
 from karat.reading.bytes.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
 from karat.reading.bytes.remote import RemotePath, local_path
@@ -63,6 +64,8 @@ class InputFile:
 
     path: str
     """empty for an open file"""
+    bounds: RangeBounds | None = None
+    """of the part that is read, whose lines are numbered from 1; None for the whole file"""
     _content: bytes | None = field(default=None, repr=False)
     _object: Any = field(default=None, repr=False)
     _failure: KaratError | None = field(default=None, repr=False)
@@ -75,6 +78,16 @@ class InputFile:
         if isinstance(source, str | os.PathLike):
             return cls(os.fsdecode(source))
         return cls("", _object=source)
+
+    @property
+    def whole(self) -> InputFile:
+        """The whole file, of which this may be a part."""
+        return self if self.bounds is None else replace(self, bounds=None)
+
+    @property
+    def has_start(self) -> bool:
+        """Whether the first line of the file is read."""
+        return self.bounds is None or self.bounds.start == 0
 
     @property
     def name(self) -> str:
@@ -108,7 +121,7 @@ class InputFile:
                 read = stream.readinto(memoryview(buffer)[len(rest) :])
                 data = buffer[: len(rest) + read] if read < size else buffer
                 more = read > 0
-                if offset == 0 and not rest and data.startswith(BOM):
+                if offset == 0 and not rest and self.has_start and data.startswith(BOM):
                     data, offset = data[len(BOM) :], len(BOM)
                 end = last_end(data) if more else len(data)
                 if end:
@@ -134,7 +147,7 @@ class InputFile:
         with self._opened() as (stream, file, total):
             number, length = 1, 0
             unfinished: list[bytes] = []  # the parts of a line that goes on in the next block
-            block = stream.read(size).removeprefix(BOM)
+            block = stream.read(size).removeprefix(BOM if self.has_start else b"")
             while block:
                 head, newline, tail = block.rpartition(b"\n")
                 if newline:
@@ -163,15 +176,24 @@ class InputFile:
                 block = stream.read(PEEK)
             return block.lstrip()[:1]
 
+    def first_offset(self) -> int:
+        """The byte of the whole file at which the first line of this part begins."""
+        with self._opened() as (stream, _, _):
+            return stream.raw.start if isinstance(stream.raw, RangeStream) else 0
+
     def check_is_text(self) -> None:
         """Raise an error that says what the file is, if it is not text."""
-        with self._opened():
-            pass
+        self.first_offset()
 
     def start(self, size: int = PEEK) -> bytes:
         """The first decompressed bytes, of text or of binary data, without a byte order mark."""
         with self._opened(text=False) as (stream, _, _):
             return stream.read(size + len(BOM)).removeprefix(BOM)[:size]
+
+    def is_compressed(self) -> bool:
+        """Whether the file is decompressed while it is read."""
+        with self._opened(text=False) as (stream, file, _):
+            return stream is not file
 
     def read_all(self) -> bytes:
         """The whole content of a text, without a byte order mark."""
@@ -217,7 +239,9 @@ class InputFile:
             with self._file() as file:
                 total = file.seek(0, os.SEEK_END)
                 file.seek(0)
-                with decompressed(file, self.name) as stream:
+                if self.bounds is not None:  # its data is not compressed
+                    file = RangeStream.opened(file, self.bounds)
+                with decompressed(file, self.name) if self.bounds is None else file as stream:
                     if text:
                         start = stream.peek(PEEK)[:PEEK]
                         check_is_text(start, self.name)

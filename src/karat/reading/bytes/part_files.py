@@ -30,22 +30,9 @@ def check_files(file: InputFile) -> None:
 
 
 def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:
-    """The format and the files of a table in several files, in the order of their names; None if it is one file.
-
-    Files whose names begin with `_` or a dot, such as `_SUCCESS` and checksums, are not part of the table.
-    """
-    if is_remote(path):
-        files = remote_files(path)
-        if files == [path]:
-            return None
-    elif os.path.isdir(path):
-        files = _files_in(path)
-    elif has_magic(path) and not os.path.lexists(path):
-        matches = sorted(glob(path, recursive=True))
-        files = [file for file in matches if os.path.isfile(file) and not is_hidden(Path(file).name)]
-        if not files:
-            raise KaratError("no file has a name of this pattern", place=path)
-    else:
+    """The format and the files of a table in several files, in the order of their names; None if it is one file."""
+    files = files_of_path(path)
+    if files is None:
         return None
     formats = {arrow_format_of_name(file) for file in files}
     if len(formats) == 1 and (only := formats.pop()):
@@ -57,6 +44,31 @@ def part_files(path: str) -> tuple[ArrowFormat, list[str]] | None:
         what = f"several files are one table only if they are Parquet or Feather files, but there is {others}"
         raise KaratError(what, place=path, hint="Name one file.")
     return None
+
+
+def files_of_path(path: str) -> list[str] | None:
+    """The files of a folder or of a pattern, in the order of their names; None if the path is that of one file.
+
+    Files whose names begin with `_` or a dot, such as `_SUCCESS` and checksums, are left out.
+    """
+    if is_remote(path):
+        files = remote_files(path)
+        return None if files == [path] else files
+    if os.path.isdir(path):
+        return _files_in(path)
+    if not has_magic(path) or os.path.lexists(path):
+        return None
+    matches = sorted(glob(path, recursive=True))
+    files = [file for file in matches if os.path.isfile(file) and not is_hidden(Path(file).name)]
+    if not files:
+        raise KaratError("no file has a name of this pattern", place=path)
+    return files
+
+
+def is_partitioned(folder: str) -> bool:
+    """Whether the folders in a folder are named by the values of a column, as in `day=1`."""
+    with os.scandir(folder) as entries:
+        return any("=" in entry.name and entry.is_dir() for entry in entries if not is_hidden(entry.name))
 
 
 def _files_in(folder: str) -> list[str]:

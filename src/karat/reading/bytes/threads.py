@@ -11,12 +11,18 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 Result = TypeVar("Result")
+_limit: list[int] = []
+
+
+def limit_threads(most: int) -> None:
+    """Use at most so many threads in this process from now on: an executor of a cluster has one of its cores."""
+    _limit[:] = [most]
 
 
 def in_threads(calls: Iterator[Callable[[], Result]], most: int | None = None) -> Iterator[Result]:
     """Call functions in threads, at most so many and a few at a time to limit memory; yield their results in order."""
     workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = min(workers, most or workers)
+    workers = min(workers, most or workers, *_limit)
     waiting: deque[Future[Result]] = deque()
     first, second = next(calls, None), next(calls, None)
     if first is None or second is None:

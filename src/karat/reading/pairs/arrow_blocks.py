@@ -72,16 +72,19 @@ def _row_groups(
 
     # Of a remote file, all columns of a row group are requested at once.
     open_parquet = partial(ParquetFile, pre_buffer=file.is_remote)
-    metadata, first_row = open_parquet(native).metadata, 0
-    for group, size in enumerate(file.expanded_sizes(native, metadata)):
-        row_group = _RowGroup(partial(open_parquet, metadata=metadata), group, metadata.row_group(group).num_rows, size)
+    metadata = open_parquet(native).metadata
+    sizes, groups = file.expanded_sizes(native, metadata), file.row_groups(metadata)
+    first_row = sum(metadata.row_group(group).num_rows for group in range(groups.start))
+    for group in groups:
+        rows, size = metadata.row_group(group).num_rows, sizes[group]
+        row_group = _RowGroup(partial(open_parquet, metadata=metadata), group, rows, size)
         if row_group.rows > _LARGEST_ROW_GROUP or size > _LARGEST_COLUMNS:
             for batch in row_group.batches(native, columns):
                 done = (first_row + len(batch)) / max(metadata.num_rows, 1)
                 yield _Rows(first_row, done, partial(pa.Table.from_batches, [batch]))
                 first_row += len(batch)
         elif row_group.rows:
-            done = (group + 1) / metadata.num_row_groups
+            done = (group + 1 - groups.start) / len(groups)
             yield _Rows(first_row, done, partial(row_group.read, opened, columns))
             first_row += row_group.rows
 

@@ -96,4 +96,4 @@ def _rows(file: ArrowFile, columns: Sequence[str]) -> Iterator[tuple[Place, dict
     """The rows of a file, each with its place."""
     with errors_of(file):
         rows = file.table().select(columns).to_pylist()
-    return ((Place(file.name, row=at), row) for at, row in enumerate(rows))
+    return ((Place(file.name, row=at), row) for at, row in enumerate(rows, file.first_row()))

@@ -107,6 +107,29 @@ class Truth:
             documents=None if self.documents is None else [self.documents[gold] for gold in order],
         )
 
+    def only(self, wanted: Bools) -> Truth:
+        """The ground truth of some queries. Documents without a key are of no query, and are not counted."""
+        rows = np.repeat(wanted, np.diff(self.offsets))
+        golds = np.flatnonzero(rows).tolist()
+        queries = np.flatnonzero(wanted).tolist()
+        if isinstance(self.docs, list):
+            docs: Sequence[str] = [self.docs[gold] for gold in golds]
+        else:
+            from karat.reading.pairs.arrays import Texts, row_indices, text_column
+
+            docs = Texts(text_column(self.docs).take(row_indices(np.flatnonzero(rows))))
+        return replace(
+            self,
+            queries=tuple(self.queries[query] for query in queries),
+            offsets=np.concatenate(([0], np.cumsum(np.diff(self.offsets)[wanted]))),
+            docs=docs,
+            grades=self.grades[rows],
+            keyless=0,
+            scores=self.scores[rows] if isinstance(self.scores, np.ndarray) else self.scores,
+            documents=None if self.documents is None else [self.documents[gold] for gold in golds],
+            labels=None if self.labels is None else replace(self.labels, rows=self.labels.rows[rows]),
+        )
+
     @cached_property
     def row_index(self) -> RowIndex:
         """The judged documents by their hashes, to look them up in a table."""
@@ -192,6 +215,19 @@ class ScoredRows:
         """The documents of one query, by its position in `queries`."""
         start, stop = self.offsets[at : at + 2].tolist()
         return list(self.docs.slice(start, stop - start).to_pylist())
+
+    def queries_where(self, wanted: Bools) -> ScoredRows:
+        """The rows of some queries."""
+        at = np.flatnonzero(wanted)
+        queries = [self.queries[query] for query in at.tolist()]
+        if len(at) and at[-1] - at[0] == len(at) - 1:  # they are next to each other
+            offsets = self.offsets[at[0] : at[-1] + 2]
+            start, stop = int(offsets[0]), int(offsets[-1])
+            docs, scores = self.docs.slice(start, stop - start), self.scores[start:stop]
+            return replace(self, queries=queries, offsets=offsets - start, docs=docs, scores=scores)
+        sizes = np.diff(self.offsets)
+        rows = self.where(np.repeat(wanted, sizes))
+        return replace(rows, queries=queries, offsets=np.concatenate(([0], np.cumsum(sizes[wanted]))))
 
     def hashes(self) -> Hashes:
         """The hash of each row."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -15,6 +15,7 @@ from karat.caching import cached_property
 from karat.errors import KaratError, Place, plural
 from karat.reading.bytes.delimited_text import SEPARATORS, Row, TooLongError, parsed_rows, row_error
 from karat.reading.bytes.input_file import Block, InputFile, Progress
+from karat.reading.bytes.line_ends import last_line_end
 from karat.reading.pairs.delimited_layout import DelimitedLayout, empty_error
 from karat.reading.pairs.pair_checks import PairColumns, read_pairs
 from karat.reading.pairs.tables import Columns, Number, by_query, first_two_lines, is_small_file
@@ -46,6 +47,7 @@ class DelimitedTable:
         """One part per block of the file."""
         from karat.reading.pairs.delimited_blocks import read_block
 
+        self._check_values_end()
         for block in self._blocks(progress, self._last_row_end(whole_queries)):
             yield partial(read_block, block, self.layout, self.number, lambda: self._is_guarded)
 
@@ -80,11 +82,22 @@ class DelimitedTable:
 
     def _blocks(self, progress: Progress | None, last_end: Callable[[bytearray], int]) -> Iterator[Block]:
         """The rows in blocks, without the header; see `InputFile.blocks`."""
+        start = self.layout.start if self.source.has_start else 0
         first: int | None = None
         for block in self.source.blocks(progress, last_end=last_end):
             first = block.offset if first is None else first
-            header = min(max(first + self.layout.start - block.offset, 0), len(block.data))
+            header = min(max(first + start - block.offset, 0), len(block.data))
             yield Block(block.data[header:], self.source, block.offset + header)
+
+    def _check_values_end(self) -> None:
+        """Reject a part of a file that begins or ends within a value in quotation marks: all of them are in pairs."""
+        if self.source.bounds is None:
+            return
+        marks = sum(bytes(block.data).count(b'"') for block in self._blocks(None, last_line_end))
+        if marks % 2:
+            what = "a value in quotation marks has a line break, and a large file is divided at its lines"
+            hint = "Write the table as Parquet, or without line breaks."
+            raise KaratError(what, place=self.name, hint=hint)
 
     def _pairs(self, block: Block) -> PairColumns:
         return parse_rows(block, self.layout, self.number, lambda: self._is_guarded)
@@ -96,6 +109,8 @@ class DelimitedTable:
 
     @cached_property
     def _is_guarded(self) -> bool:
+        if self.source.bounds is not None:  # the whole file tells
+            return replace(self, source=self.source.whole)._is_guarded
         return _are_guarded(self._blocks(None, self._last_row_end(False)), self.layout)
 
 

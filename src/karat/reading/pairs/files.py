@@ -35,21 +35,24 @@ class DescribedFile:
 
 
 def open_file(file: InputFile, reading: Reading) -> tuple[PairTable | ByQuery, tuple[str, ...]]:
-    """The content of a file, a table or a mapping of queries to their documents; and what its name got wrong."""
-    number = reading.number
+    """The content of a file, a table or a mapping of queries to their documents; and what its name got wrong.
+
+    Of a part of a file, the format and the columns are those of the whole file.
+    """
+    number, whole = reading.number, file.whole
     if reading.format is not None:
         form = check_format(reading.format)
-        check_content(file, form, number)
-        columns, notes = names_for_file(file, form, reading.columns)
+        check_content(whole, form, number)
+        columns, notes = names_for_file(whole, form, reading.columns)
         return _read(file, form, number, columns), notes
-    form = detect(file, number)
-    guess = FormatGuess(file, form, number)
+    form = detect(whole, number)
+    guess = FormatGuess(whole, form, number)
     with guess.explained():
-        columns, notes = names_for_file(file, form, reading.columns)
+        columns, notes = names_for_file(whole, form, reading.columns)
         content = _read(file, form, number, columns)
     if not (is_arrow(form) or isinstance(content, ByQuery)):
         content = GuessedTable(content, guess)
-    return content, (*contradiction(file, form), *notes)
+    return content, (*contradiction(whole, form), *notes)
 
 
 def names_for_file(file: InputFile, form: Format, columns: GivenNames | None) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -77,7 +80,7 @@ def _read(file: InputFile, form: Format, number: Number, columns: Mapping[str, s
         from karat.reading.pairs.delimited import DelimitedTable
         from karat.reading.pairs.delimited_layout import layout_of
 
-        return DelimitedTable(file, number, layout_of(file, form, number, columns))
+        return DelimitedTable(file, number, layout_of(file.whole, form, number, columns))
     if is_arrow(form):
         from karat.reading.pairs.arrow_files import open_arrow
 

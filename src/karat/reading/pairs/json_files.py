@@ -66,14 +66,15 @@ def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None
 
 def read_json_lines(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
     """The content of JSON lines: one object per query, or one per pair of query and document."""
-    return _objects(json_lines(file, number), number, columns)
+    fields = fields_of_objects(json_lines(file.whole, number), number, columns)
+    return _with_fields(json_lines(file, number), number, *fields)
 
 
 def json_lines(file: InputFile, number: Number) -> ObjectSource:
     """The objects of JSON lines."""
 
     def read(progress: Progress | None) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
-        return objects_from_json_lines(file, HINT[number], progress)
+        return objects_from_json_lines(file, HINT[number], progress, first=file.has_start)
 
     return ObjectSource(file.name, read, lambda at: Place(file.name, line=at), is_small=lambda: is_small_file(file))
 
@@ -108,7 +109,10 @@ def _mapping(value: Mapping[str, Any], columns: Mapping[str, str] | None, name: 
 
 def _objects(source: ObjectSource, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
     """The documents in objects."""
-    fields, has_lists = fields_of_objects(source, number, columns)
+    return _with_fields(source, number, *fields_of_objects(source, number, columns))
+
+
+def _with_fields(source: ObjectSource, number: Number, fields: ReadColumns, has_lists: bool) -> PairTable | ByQuery:
     if has_lists:
         return replace(documents_by_query(source, number, fields), finite=True)
     return ObjectTable(source, number, fields)

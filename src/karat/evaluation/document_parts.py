@@ -1,0 +1,205 @@
+"""Documents in parts: queries that are judged in several places, and the scores of all of them together.
+
+No engine is known here. Parts are queries with all their rows, or ranges of files. For these, `judge_range` is a plain
+function of the ground truth, a range of a file, and what is computed; its results can be sent and merged. Whoever has a
+way to call it for many ranges, in threads, processes or on a cluster, gets the scores in three steps:
+
+1. `judge_range` for each range. The first and the last query of a range may go on beside it: their rows come back as
+   they are (`loose`).
+2. `queries_in_several` finds other queries that have rows in several ranges. The ranges that have them are judged
+   again without them, so that their rows are loose too. If they are many, the file is not grouped by query, and ranges
+   are not the way to read it.
+3. `judge_rest` judges what is left: the loose rows, put together, and queries that are in no range.
+
+`scores_of_parts` then makes the scores.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from karat.data.judged import Floats
+from karat.errors import KaratError, Place
+from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, check_facts, scores_of_documents
+from karat.evaluation.facts import DocumentFacts
+from karat.reading.bytes.file_ranges import FileRange
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.pairs.any_source import Truth, read_run, require_truth
+from karat.reading.pairs.grouping import Locate
+from karat.reading.pairs.numeric_ids import Note, NumericIds
+from karat.reading.pairs.range_runs import LooseRows, LooseRun, RangeRun
+from karat.reading.pairs.tables import TableRun
+from karat.scores import Scores
+
+Digests = Mapping[str, Mapping[str, str]]
+"""the digests of the ground truth, by kind and query"""
+
+_MOST_SPLIT = 0.03
+"""the share of queries that may have rows in several ranges, besides the first and the last of each range"""
+_MOST_LOOSE = 1 << 24
+"""rows, which are in memory together"""
+
+
+class PartFacts(NamedTuple):
+    """What has to be known about a part of the queries, besides values and digests of those that are scored."""
+
+    documents: DocumentFacts
+    skipped: Digests
+    """of queries that are left out"""
+    labels_by: str | None
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """The values of a part of the queries, the digests of their ground truth, and facts."""
+
+    queries: tuple[str, ...]
+    values: Mapping[str, Floats]
+    digests: Mapping[str, Sequence[str]]
+    """by kind, a digest for each query"""
+    facts: PartFacts
+
+    @classmethod
+    def of(cls, documents: JudgedDocuments, plan: EvaluationPlan) -> PartResult:
+        """The result of documents that were judged."""
+        queries = documents.judged.queries
+        scored = set(queries)
+        skipped = {
+            kind: {query: digest for query, digest in digests.items() if query not in scored}
+            for kind, digests in documents.truths.items()
+        }
+        return cls(
+            queries,
+            documents.values(plan.measures),
+            {kind: [digests[query] for query in queries] for kind, digests in documents.truths.items()},
+            PartFacts(documents.facts, skipped, documents.labels_by),
+        )
+
+
+class RangeResult(NamedTuple):
+    """The result of a range, and the rows of its other queries."""
+
+    part: PartResult
+    loose: LooseRows
+
+
+def judge_range(
+    truth: Truth, at: FileRange, plan: EvaluationPlan, name: str = "", apart: frozenset[str] = frozenset()
+) -> RangeResult:
+    """Judge a range of a run, without the queries that are `apart`. An error names the line of the whole file."""
+    file = InputFile(at.path, at.bounds)
+    at.check_version(file.name)
+    inputs, matcher = plan.inputs, plan.matching.matcher
+    columns, form, label = inputs.run_columns, inputs.run_format, name or "the run"
+    try:
+        run = read_run(file, truth, columns=columns, format=form, key=matcher.key, name=label)
+        whole = RangeRun(run, apart) if isinstance(run, TableRun) else None
+        documents = JudgedDocuments.judge(truth, whole or run, plan, is_part=True)
+        result = RangeResult(PartResult.of(documents, plan), whole.loose if whole else LooseRows.of(()))
+    except KaratError as error:
+        at.check_version(file.name)
+        raise in_whole_file(error, file) from None
+    at.check_version(file.name)
+    return result
+
+
+def queries_in_several(results: Sequence[Sequence[str]], loose: Iterable[str]) -> frozenset[str] | None:
+    """The queries that have rows in several ranges, from those of each range that are whole there, and the loose ones.
+
+    None if there are so many that the file is not grouped by query.
+    """
+    times = Counter(query for queries in results for query in queries)
+    times.update(set(loose))
+    several = frozenset(query for query, count in times.items() if count > 1)
+    return None if len(several) > max(_MOST_SPLIT * len(times), 1) else several
+
+
+def judge_rest(
+    truth: Truth, done: Iterable[str], loose: Sequence[LooseRows], plan: EvaluationPlan, name: str, locate: Locate
+) -> PartResult:
+    """Judge the loose rows of all ranges together, with the queries of the ground truth that are in no range."""
+    known = set(done)
+    wanted = np.fromiter((query not in known for query in truth.queries), bool, len(truth.queries))
+    rest = replace(truth.only(wanted), keyless=truth.keyless)
+    return PartResult.of(JudgedDocuments.judge(rest, LooseRun(name, loose, locate), plan), plan)
+
+
+class SourceSide(Protocol):
+    """What is known of ground truth, or of a run, before it is read."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def notes(self) -> tuple[Note, ...]: ...
+
+    @property
+    def empty_error(self) -> KaratError | None:
+        """The error if it has no rows, if that is one."""
+
+
+def scores_of_parts(
+    queries: tuple[str, ...],
+    values: Mapping[str, Floats],
+    digests: Mapping[str, Sequence[str | None]],
+    parts: Sequence[PartFacts],
+    plan: EvaluationPlan,
+    sides: tuple[SourceSide, SourceSide],
+    name: str,
+) -> Scores:
+    """The scores of all parts. `sides` are ground truth and run; queries, values and digests are those of all parts."""
+    truth, run = sides
+    facts = _checked_facts(parts, plan, truth, run)
+    truths = {
+        kind: {query: digest for query, digest in zip(queries, texts, strict=True) if digest is not None}
+        for kind, texts in digests.items()
+    }
+    for part in parts:
+        for kind, skipped in part.skipped.items():
+            truths[kind] |= skipped
+    return scores_of_documents(queries, values, facts, truths, plan, name, parts[0].labels_by, run_name=run.name)
+
+
+def _checked_facts(
+    parts: Sequence[PartFacts], plan: EvaluationPlan, truth: SourceSide, run: SourceSide
+) -> DocumentFacts:
+    """The facts about all queries; an error if ground truth and run do not fit together."""
+    facts = DocumentFacts.merged(each.documents for each in parts)
+    for side, has_rows in ((truth, facts.examples), (run, facts.answered or facts.unknown)):
+        if not has_rows and side.empty_error is not None:
+            raise side.empty_error
+    require_truth(facts.examples)
+    check_facts(facts, plan.matching.matcher, plan.settings["missing"], run.name)
+    return replace(
+        facts,
+        truth_notes=_with_numeric_ids(truth.notes, facts.truth_notes),
+        run_notes=_with_numeric_ids(run.notes, facts.run_notes),
+    )
+
+
+def _with_numeric_ids(notes: Sequence[Note], of_parts: Iterable[Note]) -> tuple[Note, ...]:
+    """The notes on a source, with those on its ids, which only the parts show: their others repeat some of these."""
+    return (*notes, *(note for note in of_parts if isinstance(note, NumericIds) and note not in notes))
+
+
+def in_whole_file(error: KaratError, file: InputFile) -> KaratError:
+    """An error about a range of a file, with the line in the whole file."""
+    if file.bounds is None:
+        return error
+    before: list[int] = []
+
+    def in_whole(place: Place) -> Place:
+        if place.source != file.name or place.line is None:
+            return place
+        if not before:
+            before.append(file.whole.lines_before(file.first_offset()))
+        if isinstance(place.line, tuple):
+            return place._replace(line=tuple(line + before[0] for line in place.line))
+        return place._replace(line=place.line + before[0])
+
+    return error.with_places(in_whole)

@@ -1,0 +1,222 @@
+"""Runs in ranges of files: whatever the ranges are, the scores, findings and errors are those of the whole run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat import KaratError, Scores
+from karat.evaluation.document_parts import (
+    PartResult,
+    RangeResult,
+    judge_range,
+    judge_rest,
+    queries_in_several,
+    scores_of_parts,
+)
+from karat.evaluation.documents import EvaluationPlan
+from karat.evaluation.reading import CorpusMatcher, ReadingOptions
+from karat.matching.matchers import matcher_of
+from karat.options import complete_options
+from karat.reading.pairs.any_source import read_truth
+from karat.reading.pairs.files import Reading
+from karat.reading.pairs.range_plan import plan_ranges
+from karat.registry.selection import select_measures
+
+MEASURES = ["AP", "nDCG@3", "RR", "R@2", "Judged@5"]
+FORMATS = ("trec", "csv", "tsv", "jsonl", "lists.jsonl", "parquet")
+Row = tuple[str, str, float]
+
+
+class _Known:
+    """Ground truth that was read."""
+
+    name, empty_error = "the ground truth", None
+
+    def __init__(self, notes: tuple[Any, ...]) -> None:
+        self.notes = notes
+
+
+def evaluate_in_ranges(truth: Path, run: Path, ranges: int, **options: Any) -> Scores | None:
+    """An engine that evaluates one range after the other; None if the file is not grouped by query."""
+    settings = complete_options(options)
+    measures = select_measures(MEASURES, settings["rel"])
+    inputs = ReadingOptions()
+    plan = EvaluationPlan(measures, settings, CorpusMatcher(matcher_of("id")), inputs)
+    judgments, planned = read_truth(truth), plan_ranges(os.fspath(run), Reading("score"), ranges)
+
+    def judged(apart: frozenset[str]) -> list[RangeResult]:
+        return [judge_range(judgments, at, plan, apart=apart) for at in planned.ranges]
+
+    results = judged(frozenset())
+    of_ranges = [(*each.part.queries, *each.part.facts.documents.unknown) for each in results]
+    loose = [query for each in results for query in set(each.loose.queries.to_pylist())]
+    several = queries_in_several(of_ranges, loose)
+    if several is None:
+        return None
+    if several:
+        results = judged(several)
+    done = [query for each in results for query in (*each.part.queries, *each.part.facts.documents.unknown)]
+    rest = judge_rest(judgments, done, [each.loose for each in results], plan, planned.name, planned.locate)
+    parts = [*(each.part for each in results), rest]
+    queries, values, digests, facts = _joined(parts)
+    return scores_of_parts(queries, values, digests, facts, plan, (_Known(judgments.notes), planned), "")
+
+
+def _joined(parts: Sequence[PartResult]) -> tuple[Any, ...]:
+    queries = tuple(query for part in parts for query in part.queries)
+    order = sorted(range(len(queries)), key=queries.__getitem__)
+    values = {name: np.concatenate([part.values[name] for part in parts])[order] for name in parts[0].values}
+    digests = {"judged": [each for part in parts for each in part.digests["judged"]]}
+    in_order = {kind: [texts[at] for at in order] for kind, texts in digests.items()}
+    return tuple(queries[at] for at in order), values, in_order, [part.facts for part in parts]
+
+
+def write_run(folder: Path, rows: Sequence[Row], form: str, rows_per_group: int = 2) -> Path:
+    path = folder / f"run.{form}"
+    if form == "trec":
+        path.write_text("".join(f"{query} Q0 {doc} 1 {score!r} tag\n" for query, doc, score in rows))
+    elif form in ("csv", "tsv"):
+        separator = "," if form == "csv" else "\t"
+        lines = [separator.join(map(str, row)) for row in [("query", "doc", "score"), *rows]]
+        path.write_text("\n".join(lines))
+    elif form == "jsonl":
+        names = ("query", "doc", "score")
+        path.write_text("\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows) + "\n")
+    elif form == "lists.jsonl":
+        by_query: dict[str, dict[str, float]] = {}
+        for query, doc, score in rows:
+            by_query.setdefault(query, {})[doc] = score
+        path.write_text("".join(json.dumps({"query": q, "docs": d}) + "\n" for q, d in by_query.items()))
+    else:
+        columns = dict(zip(("query", "doc", "score"), zip(*rows, strict=True), strict=True))
+        pq.write_table(pa.table({name: list(each) for name, each in columns.items()}), path, rows_per_group)
+    return path
+
+
+def outcome(compute: Any) -> Any:
+    try:
+        scores = compute()
+    except KaratError as error:
+        return str(error)
+    if scores is None:
+        return None
+    rows = scores.by_id
+    return (
+        [scores.queries[row] for row in rows],
+        {name: column[rows].tobytes() for name, column in scores.values.items()},
+        [str(each) for each in scores.findings],
+        scores.fingerprint.to_dict(sorted(scores.queries)),
+    )
+
+
+QUERIES = ("q1", "q2", "q3", "q4", "q5", "q6")
+DOCS = ("a", "b", "c", "d")
+runs = st.lists(
+    st.tuples(st.sampled_from(QUERIES), st.sampled_from(DOCS), st.sampled_from([0.5, 1.0, 2.0])),
+    min_size=1,
+    max_size=20,
+    unique_by=lambda row: row[:2],
+)
+
+
+def write_truth(folder: Path) -> Path:
+    truth = folder / "qrels"
+    judged = [("q1", "a", 1), ("q1", "b", 0), ("q2", "c", 2), ("q3", "a", 0), ("q4", "d", 1), ("q5", "x", 1)]
+    truth.write_text("".join(f"{query} 0 {doc} {grade}\n" for query, doc, grade in judged))
+    return truth
+
+
+@given(
+    runs,
+    st.sampled_from(FORMATS),
+    st.integers(1, 9),
+    st.booleans(),
+    st.sampled_from([{}, {"missing": "skip"}, {"ties": "input"}]),
+)
+def test_any_ranges_of_any_format_give_the_scores_findings_and_errors_of_the_whole_run(
+    rows: list[Row], form: str, ranges: int, grouped: bool, options: dict[str, Any]
+) -> None:
+    if grouped:
+        rows = sorted(rows, key=lambda row: row[0])
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        truth, run = write_truth(folder), write_run(folder, rows, form)
+        found = outcome(lambda: evaluate_in_ranges(truth, run, ranges, **options))
+        if found is None and not grouped:
+            return  # it is not grouped by query
+        assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES, **options))
+
+
+@pytest.mark.parametrize(
+    ("form", "row", "message"),
+    [
+        ("trec", "q3 Q0 a 1 nan tag", "run.trec:6: "),
+        ("csv", "q3,a,x", "run.csv:7: "),
+        ("jsonl", '{"query": "q3", "doc": "a", "score": "x"}', "run.jsonl:6"),
+        ("jsonl", '{"query"', "run.jsonl:6: "),
+        ("lists.jsonl", '{"query": "q3", "docs": 5}', "run.lists.jsonl:6: "),
+    ],
+)
+def test_an_error_in_a_range_names_the_line_of_the_file(tmp_path: Path, form: str, row: str, message: str) -> None:
+    rows = [(f"q{at}", "a", 1.0) for at in range(1, 10)]
+    run = write_run(tmp_path, rows, form)
+    lines = run.read_text().splitlines()
+    at = 6 if form == "csv" else 5
+    run.write_text("\n".join([*lines[:at], row, *lines[at:]]) + "\n")
+    truth = write_truth(tmp_path)
+    found = outcome(lambda: evaluate_in_ranges(truth, run, 4))
+    assert message in found
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+
+
+@pytest.mark.parametrize("form", ["trec", "csv", "jsonl", "parquet"])
+def test_a_document_that_is_listed_twice_in_two_ranges_is_an_error_that_names_both_places(
+    tmp_path: Path, form: str
+) -> None:
+    rows = [("q1", doc, 1.0) for doc in "abcdefgha"]
+    run, truth = write_run(tmp_path, rows, form), write_truth(tmp_path)
+    found = outcome(lambda: evaluate_in_ranges(truth, run, 4))
+    assert "document a is listed twice for query q1" in found
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+
+
+def test_a_file_that_is_written_after_it_was_divided_is_an_error(tmp_path: Path) -> None:
+    run = write_run(tmp_path, [("q1", "a", 1.0), ("q2", "b", 1.0)], "trec")
+    (at, *_) = plan_ranges(os.fspath(run), Reading("score"), 2).ranges
+    run.write_text(run.read_text() + "q3 Q0 a 1 1 tag\n")
+    plan = EvaluationPlan(select_measures(MEASURES), complete_options({}), CorpusMatcher(matcher_of("id")))
+    with pytest.raises(KaratError, match=r"run\.trec: the file was changed while it was evaluated"):
+        judge_range(read_truth(write_truth(tmp_path)), at, plan)
+
+
+def test_a_value_with_a_line_break_is_an_error_where_a_file_is_divided_in_it(tmp_path: Path) -> None:
+    run, truth = tmp_path / "run.csv", write_truth(tmp_path)
+    run.write_text('query,doc,score\nq1,"a\nb\nc\nd\ne\nf",1\nq2,c,1\n')
+    found = outcome(lambda: evaluate_in_ranges(truth, run, 9))
+    assert "a value in quotation marks has a line break, and a large file is divided at its lines" in found
+
+
+def test_files_of_a_folder_are_divided_one_by_one_and_empty_ones_are_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for at, text in enumerate(["q1 Q0 a 1 2 t\n", "", "q1 Q0 b 2 1 t\nq2 Q0 c 1 1 t\n"]):
+        (folder / f"part-{at}.trec").write_text(text)
+    (folder / "_SUCCESS").touch()
+    whole = tmp_path / "run.trec"
+    whole.write_text("".join(path.read_text() for path in sorted(folder.glob("part*"))))
+    truth = write_truth(tmp_path)
+    in_parts, at_once = (outcome(lambda path=path: evaluate_in_ranges(truth, path, 3)) for path in (folder, whole))
+    assert in_parts == at_once == outcome(lambda: karat.evaluate(truth, whole, MEASURES))
