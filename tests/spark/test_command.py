@@ -49,14 +49,29 @@ def test_runs_on_spark_are_printed_as_locally(folder: Path, spark: SparkSession,
     assert found.stdout == locally.stdout
 
 
-def test_an_error_on_spark_is_one_line_and_status_2(folder: Path, spark: SparkSession) -> None:
-    run = folder / "bm25.parquet"
-    done = run_here(folder, "evaluate", folder / "truth.parquet", run, "--engine", "spark", "--ties", "input")
+def test_an_error_on_spark_is_one_line_and_status_2_as_locally(folder: Path, spark: SparkSession) -> None:
+    run = folder / "wrong.trec"
+    run.write_text("q1 Q0 d1 1 2 tag\nq1 Q0 d2 2 high tag\n")
+    words: list[str | Path] = ["evaluate", folder / "truth.parquet", run]
+    locally, done = run_here(folder, *words), run_here(folder, *words, "--engine", "spark")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"karat: {run}: the rows of a table on Spark have no order, which --ties input needs."
-        " Name a column that gives the order with --order, or use another value of --ties.\n"
+    assert done.stderr == locally.stderr
+    assert done.stderr.startswith(f"karat: {run}:2: score 'high' is not a number. ")
+
+
+def test_verbose_says_how_the_run_is_read_and_why(folder: Path, spark: SparkSession) -> None:
+    run = folder / "bm25.parquet"
+    words: list[str | Path] = ["evaluate", folder / "truth.parquet", run, "--engine", "spark", "-v"]
+    assert run_here(folder, *words).stderr == (
+        f"karat: {run} is read in 1 range, by the executors themselves: it is in files that they can open\n"
     )
+    assert run_here(folder, *words, "--order", "score").stderr == (
+        "karat: Spark reads the rows, and brings those of each query together: order was given\n"
+    )
+    done = run_here(folder, "evaluate", folder / "truth.parquet", run, "-v")
+    assert (done.returncode, done.stderr) == (
+        2, "karat: --verbose is an option of Spark. Add --engine spark, or leave --verbose out.\n",
+    )  # fmt: skip
 
 
 def test_scores_that_executors_write_to_a_folder_are_printed_without_those_of_queries(

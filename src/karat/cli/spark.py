@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LOCALLY = "Evaluate the run without --engine spark, or leave {} out."
 # What these options show is not in the scores, and documents stay on the executors.
 _OF_DOCUMENTS = ("explain", "bounds", "report", "fields", "records", "by")
-_OF_SPARK = ("master", "per_query_path")
+_OF_SPARK = ("master", "per_query_path", "verbose")
 # What these options show is computed from the scores of every query.
 _OF_QUERIES = ("per_query", "by", "plot")
 
@@ -30,7 +30,7 @@ engine_options = opt.in_order(
         "engine",
         get_args(Engine),
         "local",
-        "Evaluate in this process, or on Spark, which then reads the files.",
+        "Evaluate in this process, or on Spark, whose executors then read the files.",
         group=EVALUATED,
     ),
     opt.option(
@@ -45,6 +45,9 @@ engine_options = opt.in_order(
         group=OUTPUT,
         metavar="FOLDER",
         help="With --engine spark: write the scores of every query to this new folder, from the executors.",
+    ),
+    opt.option(
+        "--verbose", "-v", group=OUTPUT, is_flag=True, help="With --engine spark: say how each run is read, and why."
     ),
 )
 
@@ -65,7 +68,11 @@ def check_engine(values: Mapping[str, Any]) -> None:
         return
     for option in _OF_SPARK:
         name = _spelled(option)
-        require(values[option] is None, f"{name} is an option of Spark", f"Add --engine spark, or leave {name} out.")
+        require(
+            values[option] in (None, False),
+            f"{name} is an option of Spark",
+            f"Add --engine spark, or leave {name} out.",
+        )
 
 
 def _check_stored(values: Mapping[str, Any]) -> None:
@@ -128,5 +135,25 @@ def _evaluating(
     arguments: Any = {**settings.options, "measures": measures, "order": values["order"], "progress": True}
     arguments |= {f"{side}_columns": inputs.columns.get(side) for side in ("truth", "run")}
     arguments |= {f"{side}_format": inputs.formats.get(side) for side in ("truth", "run")}
-    with spark_session(master=values["master"]) as session:
+    with spark_session(master=values["master"]) as session, _shown_plan(wanted=values["verbose"]):
         yield truth, dict(zip(run_names(runs), runs, strict=True)), {**arguments, "session": session}
+
+
+@contextmanager
+def _shown_plan(*, wanted: bool) -> Iterator[None]:
+    """Show how runs are read."""
+    import logging
+
+    from karat.engines.spark.planning import PLAN
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("karat: %(message)s"))
+    before = PLAN.level
+    if wanted:
+        PLAN.setLevel(logging.INFO)
+        PLAN.addHandler(handler)
+    try:
+        yield
+    finally:
+        PLAN.removeHandler(handler)
+        PLAN.setLevel(before)

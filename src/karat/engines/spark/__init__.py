@@ -20,11 +20,9 @@ it, and those that guess wrong are evaluated again.
     evaluation   the work on a bucket, and the scores of all buckets
     results      in a folder, written by executors; only exact sums come to the driver
 
-All rows of a query are in the same bucket, which a hash of its id decides on. They are not sorted: executors pack the
-rows of each bucket into Arrow streams, which Spark moves as values, with a partition for each bucket (`packing` in
-executors, `shuffle` on the driver). Rows arrive in any order, and a task may run twice; neither may change a digit.
-Values do not depend on the order of rows, sums are exact, facts are merged in the order of buckets, and queries are in
-the order of their ids.
+All rows of a query are in the same bucket, which a hash of its id decides on. Rows arrive in any order, and a task may
+run twice; neither may change a digit. Values do not depend on the order of rows, sums are exact, facts are merged in
+the order of buckets, and queries are in the order of their ids.
 
 - A `KaratError` comes back as data, and the driver raises that of the first bucket: Spark would try the task again,
   and print a trace of Java. Any other exception is left to Spark, which repeats the task.
@@ -46,14 +44,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from karat.engines.spark.answers import evaluate_answers
 from karat.engines.spark.verdicts import evaluate_verdicts
 from karat.errors import Message, Parameter, require
 from karat.errors.arguments import check_switch, check_text
-from karat.evaluation.documents import need_pool
+from karat.evaluation.documents import EvaluationPlan, need_pool
 from karat.evaluation.reading import CorpusMatcher, EvaluationOptions, ReadingOptions, check_corpus, check_reading
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Match, matcher_of
@@ -64,8 +62,7 @@ from karat.scores import Scores, StoredScores
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from karat.engines.spark.corpus import JoinedCorpus
-    from karat.engines.spark.tables import SparkTable
+    from karat.engines.spark.documents import DocumentEvaluation
 
 __all__ = ["evaluate", "evaluate_answers", "evaluate_verdicts"]
 
@@ -151,7 +148,8 @@ def evaluate(
     """
     settings = complete_options(options)
     selected = select_measures(measures, settings["rel"])
-    check_reading(ReadingOptions(truth_columns, run_columns, truth_format, run_format), None)
+    inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format)
+    check_reading(inputs, None)
     show_progress = check_switch("progress", progress)
     _check_texts(name=name, order=order, truth_order=truth_order)
     _reject_unsupported(selected, verdicts, author)
@@ -159,17 +157,42 @@ def evaluate(
     from karat.engines.spark.session import spark_session
 
     with spark_session(session, truth, run) as spark, ExitStack() as stack:
-        from karat.engines.spark.documents import DocumentEvaluation
-        from karat.engines.spark.inputs import spark_table
+        from karat.engines.spark.planning import scores_of_ranges
         from karat.engines.spark.stored import scores_of_buckets
 
-        judgments = spark_table(truth, "truth", truth_columns, truth_format, session=spark, order=truth_order)
-        retrieved = spark_table(run, "run", run_columns, run_format, name, spark, order)
-        joined = None if corpus is None else stack.enter_context(_joined(corpus, judgments, retrieved, spark))
-        if joined is not None:
-            judgments, retrieved = joined.truth, joined.run
-        evaluation = DocumentEvaluation(judgments, retrieved, selected, settings, matching, name, joined)
+        plan = EvaluationPlan(selected, settings, matching, inputs)
+        rows_needed_for = {"order": order, "truth_order": truth_order, "corpus": corpus, "buckets": buckets}
+        of_ranges = scores_of_ranges(truth, run, plan, name, spark, rows_needed_for, per_query_path, show_progress)
+        if of_ranges is not None:
+            return of_ranges
+        evaluation = _of_rows(truth, run, truth_order, order, plan, name, corpus, spark, stack)
         return scores_of_buckets(evaluation.buckets(buckets, show_progress), evaluation.scores, per_query_path)
+
+
+def _of_rows(
+    truth: Any,
+    run: Any,
+    truth_order: str | None,
+    order: str | None,
+    plan: EvaluationPlan,
+    name: str,
+    corpus: Any,
+    session: SparkSession,
+    stack: ExitStack,
+) -> DocumentEvaluation:
+    """The evaluation of rows that Spark reads, with the texts of a corpus, if there is one."""
+    from karat.engines.spark.documents import DocumentEvaluation
+    from karat.engines.spark.inputs import spark_table
+
+    inputs = plan.inputs
+    judgments = spark_table(truth, "truth", inputs.truth_columns, inputs.truth_format, "", session, truth_order)
+    retrieved = spark_table(run, "run", inputs.run_columns, inputs.run_format, name, session, order)
+    if corpus is None:
+        return DocumentEvaluation(judgments, retrieved, plan, name)
+    from karat.engines.spark.corpus import read_corpus
+
+    joined = stack.enter_context(read_corpus(corpus, session).joined(judgments, retrieved))
+    return DocumentEvaluation(joined.truth, joined.run, plan, name, joined)
 
 
 def _check_texts(**texts: str | None) -> None:
@@ -194,11 +217,3 @@ def _matcher(match: Match, has_corpus: bool) -> Matcher:
         return matcher
     check_corpus(matcher)
     return matcher.with_texts({})
-
-
-def _joined(
-    corpus: Any, truth: SparkTable, run: SparkTable, session: SparkSession
-) -> AbstractContextManager[JoinedCorpus]:
-    from karat.engines.spark.corpus import read_corpus
-
-    return read_corpus(corpus, session).joined(truth, run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,20 +15,15 @@ from karat.engines.spark.measures import portable
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
 from karat.errors import KaratError, Message, Parameter
-from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, check_facts, need_spans, scores_of_documents
-from karat.evaluation.facts import DocumentFacts
+from karat.evaluation.document_parts import PartResult, SourceSide, scores_of_parts
+from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, need_spans
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Same
-from karat.reading.pairs.any_source import Truth, read_truth, require_truth
+from karat.reading.pairs.any_source import Truth, read_truth
 from karat.reading.pairs.mappings import check_matched_by_id
-from karat.reading.pairs.numeric_ids import Note, NumericIds
 from karat.registry import Measure
-from karat.registry.selection import Selection
 from karat.scores import Scores
-
-Digests = Mapping[str, Mapping[str, str]]
-"""the digests of the ground truth, by kind and query"""
 
 
 class TableToRead(NamedTuple):
@@ -42,15 +37,6 @@ class TableToRead(NamedTuple):
     @classmethod
     def of(cls, table: SparkTable) -> TableToRead:
         return cls(table.name, dict(table.columns), table.by_query or table.order is not None)
-
-
-class BucketFacts(NamedTuple):
-    """What the driver has to know about a bucket, besides values and digests of the queries that are scored."""
-
-    documents: DocumentFacts
-    skipped: Digests
-    """of queries that are left out"""
-    labels_by: str | None
 
 
 @dataclass(frozen=True)
@@ -75,24 +61,12 @@ class DocumentWork:
             matcher = matcher.with_texts(golds | retrieved)
             truth, run = (table.drop_columns([TEXT]) for table, _ in sides)
         inputs = ReadingOptions(self.truth.columns, self.run.columns)
+        plan = EvaluationPlan(measures, self.settings, CorpusMatcher(matcher), inputs)
         documents = JudgedDocuments.read(
-            self._read_truth(truth, matcher, need_spans(measures)),
-            run,
-            EvaluationPlan(measures, self.settings, CorpusMatcher(matcher), inputs),
-            self.run.name,
+            self._read_truth(truth, matcher, need_spans(measures)), run, plan, self.run.name
         )
-        queries = documents.judged.queries
-        scored = set(queries)
-        skipped = {
-            kind: {query: digest for query, digest in digests.items() if query not in scored}
-            for kind, digests in documents.truths.items()
-        }
-        return BucketResult(
-            queries,
-            documents.values(measures),
-            {kind: [digests[query] for query in queries] for kind, digests in documents.truths.items()},
-            BucketFacts(documents.facts, skipped, documents.labels_by),
-        )
+        part = PartResult.of(documents, plan)
+        return BucketResult(part.queries, part.values, part.digests, part.facts)
 
     def _read_truth(self, table: Any, matcher: Matcher, as_spans: bool) -> Any:
         if isinstance(table, pa.Table) and not len(table):
@@ -110,9 +84,7 @@ class DocumentEvaluation:
 
     truth: SparkTable
     run: SparkTable
-    measures: Selection
-    settings: Mapping[str, Any]
-    matching: CorpusMatcher
+    plan: EvaluationPlan
     name: str
     corpus: JoinedCorpus | None = None
 
@@ -122,68 +94,45 @@ class DocumentEvaluation:
         work = DocumentWork(
             TableToRead.of(self.truth),
             TableToRead.of(self.run),
-            [portable(each) for each in self.measures],
-            self.settings,
-            self.matching.matcher,
+            [portable(each) for each in self.plan.measures],
+            self.plan.settings,
+            self.plan.matching.matcher,
             self.corpus is not None,
         )
         return in_buckets(
             work,
             self.truth,
             self.run,
-            values=[str(each) for each in self.measures],
-            texts=["spans", "judged"] if need_spans(self.measures) else ["judged"],
+            values=[str(each) for each in self.plan.measures],
+            texts=["spans", "judged"] if need_spans(self.plan.measures) else ["judged"],
             buckets=number,
             progress=progress,
         )
 
     def scores(self, collected: CollectedBuckets) -> Scores:
         """The scores of all queries, which are those of a local evaluation."""
-        facts = self._checked_facts(collected.facts)
-        truths = {
-            kind: {query: digest for query, digest in zip(collected.queries, texts, strict=True) if digest is not None}
-            for kind, texts in collected.texts.items()
-        }
-        for facts_of_bucket in collected.facts:
-            for kind, skipped in facts_of_bucket.skipped.items():
-                truths[kind] |= skipped
-        labels_by = collected.facts[0].labels_by
-        matching = self.matching if self.corpus is None else self.matching._replace(notes=self.corpus.notes)
-        plan = EvaluationPlan(self.measures, self.settings, matching)
-        scores = scores_of_documents(
-            collected.queries, collected.values, facts, truths, plan, self.name, labels_by, run_name=self.run.name
-        )
-        return replace(scores, findings=(*scores.findings, *collected.findings))
+        matching = self.plan.matching
+        if self.corpus is not None:
+            matching = matching._replace(notes=self.corpus.notes)
+        plan = self.plan._replace(matching=matching)
+        return scores_of_collected(collected, plan, (self.truth, self.run), self.name)
 
     def _check(self) -> None:
         """Reject what cannot be evaluated, before anything is computed."""
-        matcher = self.matching.matcher
+        matcher = self.plan.matching.matcher
         for table, key, is_truth in ((self.truth, matcher.gold_key, True), (self.run, matcher.key, False)):
             if not table.by_query:
                 check_matched_by_id(key, "a table", table.name, gold=is_truth)
-        if self.settings["ties"] == "input" and self.run.order is None and not self.run.by_query:
+        if self.plan.settings["ties"] == "input" and self.run.order is None and not self.run.by_query:
             what: Message = ["the rows of a table on Spark have no order, which ", Parameter("ties", "input"), " needs"]
             order, ties = Parameter("order"), Parameter("ties")
             hint: Message = ["Name a column that gives the order with ", order, ", or use another value of ", ties, "."]
             raise KaratError(what, place=self.run.name, hint=hint)
 
-    def _checked_facts(self, parts: Sequence[BucketFacts]) -> DocumentFacts:
-        """The facts about all queries; an error if ground truth and run do not fit together."""
-        facts = DocumentFacts.merged(each.documents for each in parts)
-        for table, has_rows in ((self.truth, facts.examples), (self.run, facts.answered or facts.unknown)):
-            if not has_rows and table.empty_error is not None:
-                raise table.empty_error
-        require_truth(facts.examples)
-        if self.corpus is not None:
-            _ = self.corpus.notes  # an error if the corpus does not fit
-        check_facts(facts, self.matching.matcher, self.settings["missing"], self.run.name)
-        return replace(
-            facts,
-            truth_notes=_with_numeric_ids(self.truth.notes, facts.truth_notes),
-            run_notes=_with_numeric_ids(self.run.notes, facts.run_notes),
-        )
 
-
-def _with_numeric_ids(notes: Sequence[Note], of_buckets: Iterable[Note]) -> tuple[Note, ...]:
-    """The notes on a table, with those on its ids, which only the executors see: their others repeat parts of these."""
-    return (*notes, *(note for note in of_buckets if isinstance(note, NumericIds) and note not in notes))
+def scores_of_collected(
+    collected: CollectedBuckets, plan: EvaluationPlan, sides: tuple[SourceSide, SourceSide], name: str
+) -> Scores:
+    """The scores of all buckets, or of all ranges."""
+    scores = scores_of_parts(collected.queries, collected.values, collected.texts, collected.facts, plan, sides, name)
+    return replace(scores, findings=(*scores.findings, *collected.findings))

@@ -24,6 +24,7 @@ _READ = "Spark reads Parquet, CSV, TSV, TREC and JSON lines."
 _DECOMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd"}
 """what Spark decompresses, by the names of files"""
 _PATTERN = str.maketrans({each: f"\\{each}" for each in "\\*?[]{}"})
+_ICEBERG = ["metadata", "data"]
 _LINES = 1000  # of a remote file, from which its format and its columns are found
 _LONGEST = 1 << 16  # bytes of each of these lines
 
@@ -62,11 +63,7 @@ def spark_files(path: str, session: SparkSession) -> SparkFiles:
     require(path != "-", "Spark cannot read standard input", "Name a file.")
     local = local_path(path)
     is_local = os.path.exists(local)
-    if os.path.isdir(os.path.join(local, "_delta_log")):
-        hint = f"Pass a DataFrame: spark.read.format('delta').load({shown(path)})."
-        raise KaratError(
-            "this is a table of Delta Lake, whose files may have rows that were deleted", place=name, hint=hint
-        )
+    reject_table_formats(path)
     for_spark = f"file:{os.path.abspath(local)}".translate(_PATTERN) if is_local else path
     try:
         lines = session.read.text(for_spark)
@@ -87,6 +84,28 @@ def spark_files(path: str, session: SparkSession) -> SparkFiles:
     first = InputFile(filled if has_others else path)
     _check_compression(filled)
     return SparkFiles(name, for_spark, first, has_others)
+
+
+def reject_table_formats(path: str) -> None:
+    """Reject the folder of a table whose files may have rows that are not in the table any more."""
+    for format_name, prose, folders in (("delta", "Delta Lake", ["_delta_log"]), ("iceberg", "Iceberg", _ICEBERG)):
+        if all(_is_folder(path, folder) for folder in folders):
+            what = f"this is a table of {prose}, whose files may have rows that were deleted"
+            hint = f"Pass a DataFrame: spark.read.format({format_name!r}).load({shown(path)})."
+            raise KaratError(what, place=path, hint=hint)
+
+
+def _is_folder(path: str, name: str) -> bool:
+    """Whether a path is a folder, or may be one, that contains a folder of this name."""
+    local = local_path(path)
+    if not is_remote(local):
+        return os.path.isdir(os.path.join(local, name))
+    remote = RemotePath.of(path)
+    try:
+        system, inside = remote.system()
+        return bool(system.get_file_info(f"{inside.rstrip('/')}/{name}").type.name == "Directory")
+    except (KaratError, OSError):
+        return False  # whoever reads it says what is wrong
 
 
 def not_read(name: str, of_files: Format) -> KaratError:

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from karat.data.judged import Floats
 from karat.engines.spark.line_records import RecordsInLines
 from karat.engines.spark.places import id_text, name_queries
-from karat.engines.spark.shipping import arrow_type, error_from, error_text
+from karat.engines.spark.shipping import arrow_type, error_from, error_text, for_executors
 from karat.errors import KaratError
 
 LARGE = 1_000_000
 """rows: about so many are in a bucket, and a query with more is named in a finding"""
 
-BUCKET, QUERY, FACTS, ERROR = "__karat_bucket", "query", "facts", "error"
+BUCKET, QUERY, FACTS, REPORT, ERROR = "__karat_bucket", "query", "facts", "report", "error"
 """columns of what executors return, besides values and texts"""
 
 _ARROW = {"int": pa.int32(), "string": pa.string(), "double": pa.float64(), "binary": pa.binary()}
@@ -39,6 +39,8 @@ class BucketResult:
     """such as the digests of the ground truth"""
     facts: Any
     """about the bucket as a whole; they are pickled"""
+    report: Any = None
+    """what the driver has to know before it puts buckets together; it is pickled"""
 
 
 Work = Callable[..., BucketResult]
@@ -71,6 +73,16 @@ class BucketWork:
     large_types: bool = False
     """whether Spark wants texts whose bytes are counted in 64 bits"""
 
+    def function(self) -> Callable[..., pa.Table]:
+        """The function that Spark calls for each bucket, with its number and its tables."""
+        call = for_executors(self._run_group)
+        if len(self.sides) == 1:  # Spark counts the parameters of a function
+            return lambda key, table: call(key, table)
+        return lambda key, left, right: call(key, left, right)
+
+    def _run_group(self, key: tuple[pa.Scalar], *tables: pa.Table) -> pa.Table:
+        return self.run(key[0].as_py(), *(table.drop_columns([BUCKET]) for table in tables))
+
     def columns(self) -> dict[str, str]:
         """What an executor returns: a row per query, and a row with the facts about the bucket, or with an error.
 
@@ -78,7 +90,7 @@ class BucketWork:
         """
         values = {f"value{at}": "double" for at in range(len(self.values))}
         texts = {f"text{at}": "string" for at in range(len(self.texts))}
-        return {BUCKET: "int", QUERY: "string", **values, **texts, FACTS: "binary", ERROR: "string"}
+        return {BUCKET: "int", QUERY: "string", **values, **texts, FACTS: "binary", REPORT: "binary", ERROR: "string"}
 
     def schema(self) -> str:
         """The columns and their types, as Spark reads a schema."""
@@ -99,7 +111,9 @@ class BucketWork:
         columns |= {f"value{at}": result.values[name] for at, name in enumerate(self.values)}
         columns |= {f"text{at}": result.texts[name] for at, name in enumerate(self.texts)}
         facts = pickle.dumps((result.facts, self._large_queries(inputs)))
-        return pa.concat_tables([self._rows(n, columns), self._rows(1, {BUCKET: [number], FACTS: [facts]})])
+        report = None if result.report is None else pickle.dumps(result.report)
+        about = {BUCKET: [number], FACTS: [facts], REPORT: [report]}
+        return pa.concat_tables([self._rows(n, columns), self._rows(1, about)])
 
     def _result(self, inputs: Sequence[Any]) -> BucketResult:
         if not all(isinstance(each, pa.Table) for each in inputs):
@@ -131,9 +145,7 @@ class BucketWork:
     def _large_queries(self, inputs: Sequence[Any]) -> list[str]:
         """The queries that have more documents than a bucket should have."""
         large: list[str] = []
-        for table, side in zip(inputs, self.sides, strict=True):
-            if not isinstance(table, pa.Table):
-                continue
+        for table, side in zip(inputs, self.sides, strict=False):  # inputs that are no tables have no sides
             if side.documents:
                 sizes, queries = _lengths(table[side.documents]), table[side.query]
             elif len(table) > self.large and side.query in table.column_names:

@@ -1,0 +1,142 @@
+"""How a run is read: in ranges, by executors that open its files themselves; or as rows, by Spark."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from glob import glob
+from typing import TYPE_CHECKING, Any
+
+from karat.engines.spark.files import reject_table_formats
+from karat.engines.spark.ranges import RangeEvaluation, RowsNeededError, TruthFiles
+from karat.engines.spark.stored import scores_of_buckets
+from karat.errors import KaratError, plural
+from karat.errors.arguments import is_remote
+from karat.evaluation.documents import EvaluationPlan, need_spans
+from karat.reading.bytes.file_ranges import FileRange, FileVersion
+from karat.reading.bytes.part_files import files_of_path, is_partitioned, part_files
+from karat.reading.bytes.remote import local_path
+from karat.reading.pairs.data_sets import is_data_set, qrels_of_split
+from karat.reading.pairs.files import Reading
+from karat.reading.pairs.range_plan import plan_ranges
+from karat.scores import Scores, StoredScores
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PLAN = logging.getLogger("karat.spark")
+"""says how a run is read, and why"""
+
+_TASKS_PER_CORE = 3  # so that no core waits for long at the end
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def scores_of_ranges(
+    truth: Any,
+    run: Any,
+    plan: EvaluationPlan,
+    name: str,
+    session: SparkSession,
+    rows_needed_for: Mapping[str, Any],
+    per_query_path: str | os.PathLike[str] | None,
+    progress: bool,
+) -> Scores | StoredScores | None:
+    """The scores of a run in ranges of its files; None if Spark has to read the rows.
+
+    `rows_needed_for` are arguments that only rows in Spark can have, with their values.
+    """
+    with ExitStack() as stack:
+        try:
+            evaluation = _in_ranges(truth, run, plan, name, session, stack, rows_needed_for)
+            PLAN.info(
+                "%s is read in %s, by the executors themselves: it is in files that they can open",
+                evaluation.run.name,
+                plural(len(evaluation.run.ranges), "range"),
+            )
+            return scores_of_buckets(evaluation.buckets(progress), evaluation.scores, per_query_path)
+        except RowsNeededError as reason:
+            PLAN.info("Spark reads the rows, and brings those of each query together: %s", reason)
+            return None
+
+
+def _in_ranges(
+    truth: Any,
+    run: Any,
+    plan: EvaluationPlan,
+    name: str,
+    session: SparkSession,
+    stack: ExitStack,
+    rows_needed_for: Mapping[str, Any],
+) -> RangeEvaluation:
+    """The evaluation of a run in ranges of its files, if karat can read them."""
+    if reason := _rows_because(truth, run, plan, rows_needed_for):
+        raise RowsNeededError(reason)
+    paths = os.fsdecode(truth), os.fsdecode(run)
+    try:
+        return _planned(*paths, plan, name, session, stack)
+    except KaratError as error:
+        if not any(map(is_remote, paths)):
+            raise
+        # The settings of Spark may have other credentials.
+        raise RowsNeededError(f"karat cannot read the files without Spark ({error})") from None
+
+
+def _planned(
+    truth: str, run: str, plan: EvaluationPlan, name: str, session: SparkSession, stack: ExitStack
+) -> RangeEvaluation:
+    inputs, matcher = plan.inputs, plan.matching.matcher
+    if is_data_set(truth):
+        truth = qrels_of_split(truth, None)
+    truth_files = TruthFiles(truth, _versions(truth), inputs, matcher)
+    judgments = truth_files.read()
+    reading = Reading("score", inputs.run_columns, inputs.run_format)
+    ranges = plan_ranges(run, reading, _TASKS_PER_CORE * _cores(session))
+    return RangeEvaluation(session, judgments, truth_files, ranges, plan, name, stack)
+
+
+def _rows_because(truth: Any, run: Any, plan: EvaluationPlan, rows_needed_for: Mapping[str, Any]) -> str | None:
+    """Why Spark has to read the rows; None if executors can open the files."""
+    for side, source in (("ground truth", truth), ("run", run)):
+        if not isinstance(source, str | os.PathLike):
+            return f"the {side} is a DataFrame"
+    for argument, value in rows_needed_for.items():
+        if value is not None:
+            return f"{argument} was given"
+    if need_spans(plan.measures):
+        return "measures of spans read whole documents"
+    for source in map(os.fsdecode, (truth, run)):
+        reject_table_formats(source)
+        if reason := _unreadable(source):
+            return f"{source} {reason}"
+    paths = os.fsdecode(truth)
+    if not is_data_set(paths) and files_of_path(local_path(paths)) is not None and part_files(paths) is None:
+        return "the ground truth is in several text files"
+    return None
+
+
+def _unreadable(path: str) -> str | None:
+    """Why karat cannot read the files of a path without Spark; None if it can."""
+    local = local_path(path)
+    if is_remote(local):
+        return None
+    if os.path.isdir(local) and is_partitioned(local):
+        return "is partitioned, and the names of its folders are columns"
+    if os.path.exists(local) or glob(local, recursive=True):
+        return None
+    return "is in a file system of Spark" if _SCHEME.match(path) else "is not on this machine"
+
+
+def _versions(path: str) -> tuple[FileRange, ...]:
+    paths = files_of_path(local_path(path)) or [path]
+    return tuple(FileRange(each, FileVersion.of(each)) for each in paths)
+
+
+def _cores(session: SparkSession) -> int:
+    """How many tasks run at the same time; a session of Spark Connect does not tell."""
+    try:
+        return int(session.sparkContext.defaultParallelism)
+    except Exception:  # it differs between releases which one is raised
+        return 8

@@ -1,0 +1,207 @@
+"""Runs in files: executors read ranges of them with karat's own readers, so that no row passes through Java."""
+
+from __future__ import annotations
+
+import pickle
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from karat.engines.spark.buckets import Buckets, CollectedBuckets, collect_table
+from karat.engines.spark.documents import scores_of_collected
+from karat.engines.spark.measures import portable
+from karat.engines.spark.shipping import error_from, for_executors
+from karat.engines.spark.worker import BUCKET, ERROR, QUERY, REPORT, BucketResult, BucketWork
+from karat.errors import KaratError, NoSuchFileError, shown
+from karat.evaluation.document_parts import PartResult, judge_range, judge_rest, queries_in_several
+from karat.evaluation.documents import EvaluationPlan
+from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments
+from karat.matching.matcher import Matcher
+from karat.reading.bytes.file_ranges import FileRange
+from karat.reading.bytes.threads import limit_threads
+from karat.reading.pairs.any_source import Truth
+from karat.reading.pairs.range_plan import RunRanges
+from karat.reading.pairs.range_runs import LooseRows
+from karat.registry import Measure
+from karat.scores import Scores
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SHARED = "Put it where all machines can read it, such as s3://bucket/folder, hdfs://host/folder or a shared disk."
+
+
+class TruthFiles(NamedTuple):
+    """Ground truth that executors read: where it is, and how it is read."""
+
+    path: str
+    files: tuple[FileRange, ...]
+    inputs: ReadingOptions
+    matcher: Matcher
+
+    def read(self) -> Truth:
+        """The ground truth; an error if it was changed since."""
+        for file in self.files:
+            file.check_version(self.path)
+        return read_judgments(self.path, self.inputs, self.matcher)
+
+
+class RangeReport(NamedTuple):
+    """What the driver has to know before it puts ranges together."""
+
+    queries: tuple[str, ...]
+    """those that have all their rows in this range, with or without ground truth"""
+    loose: LooseRows
+
+
+class RangeToJudge(NamedTuple):
+    """A range, and the queries that are left out because other ranges have rows of them, too."""
+
+    at: FileRange
+    apart: frozenset[str] = frozenset()
+
+
+class Rest(NamedTuple):
+    """What is judged after all ranges, on the driver."""
+
+    truth: Truth
+    done: frozenset[str]
+    loose: Sequence[LooseRows]
+    run: RunRanges
+
+
+@dataclass(frozen=True)
+class RangeWork:
+    """The evaluation of a range of a run, or of the rest."""
+
+    truth: TruthFiles
+    measures: Sequence[Callable[[], Measure]]
+    settings: Mapping[str, Any]
+    name: str
+
+    @property
+    def plan(self) -> EvaluationPlan:
+        """What is computed."""
+        measures = {measure(): () for measure in self.measures}
+        return EvaluationPlan(measures, self.settings, CorpusMatcher(self.truth.matcher), self.truth.inputs)
+
+    def __call__(self, part: RangeToJudge | Rest) -> BucketResult:
+        """The values of a range, in an executor; or of the rest, on the driver."""
+        if isinstance(part, Rest):
+            rest = judge_rest(part.truth, part.done, part.loose, self.plan, part.run.name, part.run.locate)
+            return _result(rest, None)
+        limit_threads(1)  # the other cores have tasks of their own
+        try:
+            judged = judge_range(
+                _truth_in_executor(pickle.dumps(self.truth)), part.at, self.plan, self.name, part.apart
+            )
+        except NoSuchFileError as error:
+            what = f"an executor (on {platform.node()}) does not find this file, which the driver has found"
+            raise KaratError(what, place=error.place, hint=_SHARED) from None
+        queries = (*judged.part.queries, *judged.part.facts.documents.unknown)
+        return _result(judged.part, RangeReport(queries, judged.loose))
+
+
+def _result(part: PartResult, report: RangeReport | None) -> BucketResult:
+    return BucketResult(part.queries, part.values, part.digests, part.facts, report)
+
+
+@lru_cache(maxsize=1)
+def _truth_in_executor(pickled: bytes) -> Truth:
+    """The ground truth in pickled files, which a Python process of an executor reads once."""
+    files: TruthFiles = pickle.loads(pickled)  # noqa: S301  # this process has pickled it
+    return files.read()
+
+
+@dataclass(frozen=True)
+class RangeEvaluation:
+    """An evaluation of a run in ranges of files."""
+
+    session: SparkSession
+    truth: Truth
+    truth_files: TruthFiles
+    run: RunRanges
+    plan: EvaluationPlan
+    name: str
+    stack: ExitStack
+    """ends when the scores are complete"""
+
+    def buckets(self, progress: bool) -> Buckets:
+        """The work on all ranges, which is not done yet."""
+        measures = self.plan.measures
+        work = RangeWork(self.truth_files, [portable(each) for each in measures], self.plan.settings, self.name)
+        of_ranges = BucketWork(work, (), tuple(map(str, measures)), ("judged",))
+        return Buckets(self.session, of_ranges, self._results, lambda: [self._rest([])], progress)
+
+    def scores(self, collected: CollectedBuckets) -> Scores:
+        """The scores of all queries, which are those of a local evaluation."""
+        return scores_of_collected(collected, self.plan, (_TruthSide(self.truth), self.run), self.name)
+
+    def _results(self, work: BucketWork) -> DataFrame:
+        from pyspark.sql import functions as F
+
+        frame, reports = self._judged(work, range(len(self.run.ranges)))
+        several = queries_in_several(
+            [report.queries for report in reports.values()],
+            (query for report in reports.values() for query in report.loose.queries.unique().to_pylist()),
+        )
+        if several is None:
+            raise RowsNeededError(f"{self.run.name} is not grouped by query")
+        if several and self.run.has_lists:
+            what = f"query {shown(min(several))} is listed twice"
+            raise KaratError(what, place=self.run.name, hint="List all documents of a query together.")
+        if several:
+            affected = [number for number, report in reports.items() if not several.isdisjoint(report.queries)]
+            judged_again, others = self._judged(work, affected, several)
+            frame = frame.where(~F.col(BUCKET).isin(affected)).unionByName(judged_again)
+            reports |= others
+        rest = work.run(len(self.run.ranges), self._rest([reports[number] for number in sorted(reports)]))
+        return frame.unionByName(self.session.createDataFrame(rest, schema=work.schema()))
+
+    def _rest(self, reports: Sequence[RangeReport]) -> Rest:
+        done = frozenset(query for report in reports for query in report.queries)
+        return Rest(self.truth, done, [report.loose for report in reports], self.run)
+
+    def _judged(
+        self, work: BucketWork, numbers: Sequence[int], apart: frozenset[str] = frozenset()
+    ) -> tuple[DataFrame, dict[int, RangeReport]]:
+        """The results of some ranges, and their reports; the error of the first range that has one."""
+        from pyspark import StorageLevel
+        from pyspark.sql import functions as F
+
+        ranges = [(number, self.run.ranges[number]) for number in numbers]
+
+        def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for number, at in (ranges[task] for batch in batches for task in batch.column(0).to_pylist()):
+                yield from work.run(number, RangeToJudge(at, apart)).to_batches()
+
+        tasks = self.session.range(0, len(ranges), 1, len(ranges))
+        frame = tasks.mapInArrow(for_executors(judge), work.schema()).persist(StorageLevel.DISK_ONLY)
+        self.stack.callback(frame.unpersist)
+        reports = collect_table(frame.where(F.col(QUERY).isNull()).select(BUCKET, REPORT, ERROR)).sort_by(BUCKET)
+        for text in reports[ERROR].drop_null():
+            raise error_from(text.as_py())
+        rows = zip(reports[BUCKET].to_pylist(), reports[REPORT].to_pylist(), strict=True)
+        loaded = {number: pickle.loads(report) for number, report in rows}  # noqa: S301  # executors run our code
+        return frame.withColumn(REPORT, F.lit(None).cast("binary")), loaded
+
+
+class RowsNeededError(Exception):
+    """Spark has to bring the rows of each query together. The message says why."""
+
+
+class _TruthSide(NamedTuple):
+    """Ground truth that was read."""
+
+    truth: Truth
+    name: str = "the ground truth"
+    empty_error: None = None
+
+    @property
+    def notes(self) -> tuple[Any, ...]:
+        return self.truth.notes

@@ -1,0 +1,214 @@
+"""Files on Spark: executors read ranges of them, and the result is that of a local evaluation."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import random
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import karat
+from karat import KaratError
+from karat.engines.spark import evaluate
+from karat.reading.bytes.file_ranges import FileRange
+from karat.reading.pairs.range_plan import plan_ranges
+from tests.spark.local_comparison import outcome
+from tests.unit.test_document_parts import Row, write_run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MEASURES = ["AP", "nDCG@10", "RR", "Judged@5"]
+Plans = Callable[[], str]
+
+
+@pytest.fixture
+def plan(caplog: pytest.LogCaptureFixture) -> Plans:
+    """What was said about how a run is read."""
+    caplog.set_level(logging.INFO, logger="karat.spark")
+    return lambda: "\n".join(record.getMessage() for record in caplog.records)
+
+
+def rows_of_queries(queries: int, seed: int = 1) -> list[Row]:
+    chance = random.Random(seed)
+    docs = [f"d{at}" for at in range(30)]
+    return [
+        (f"q{query:03}", doc, chance.choice([0.5, 1.0, 2.0, 3.5]))
+        for query in range(queries)
+        for doc in chance.sample(docs, chance.randint(1, 8))
+    ]
+
+
+def write_truth(folder: Path, queries: int) -> Path:
+    chance = random.Random(7)
+    lines = [f"q{query:03} 0 d{doc} {chance.randint(0, 2)}" for query in range(queries) for doc in range(0, 30, 7)]
+    path = folder / "qrels.trec"
+    path.write_text("\n".join([*lines, "missing 0 d1 1"]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("form", ["trec", "csv", "jsonl", "lists.jsonl", "parquet"])
+def test_files_are_read_in_ranges_and_evaluated_as_locally(
+    spark: SparkSession, tmp_path: Path, plan: Plans, form: str
+) -> None:
+    truth, run = write_truth(tmp_path, 38), write_run(tmp_path, rows_of_queries(40), form, 25)
+    found = outcome(lambda: evaluate(truth, run, MEASURES, session=spark))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+    assert f"{run} is read in " in plan()
+    assert " ranges, by the executors themselves" in plan()
+
+
+def test_a_compressed_file_is_one_range_and_a_folder_has_those_of_its_files(
+    spark: SparkSession, tmp_path: Path, plan: Plans
+) -> None:
+    truth, run = write_truth(tmp_path, 38), write_run(tmp_path, rows_of_queries(40), "trec")
+    folder = tmp_path / "we[i]rd {run} ä *"
+    folder.mkdir()
+    lines = run.read_bytes().splitlines(keepends=True)
+    (folder / "part-0").write_bytes(gzip.compress(b"".join(lines[:50])))
+    (folder / "part-1.trec").touch()
+    (folder / "part-2.trec").write_bytes(b"\xef\xbb\xbf" + b"".join(lines[50:]))
+    (folder / "_SUCCESS").touch()
+    local = outcome(lambda: karat.evaluate(truth, run, MEASURES))
+    for path in (str(folder), f"file://{folder}"):
+        assert outcome(partial(evaluate, truth, path, MEASURES, session=spark)) == local
+    assert " ranges, by the executors themselves" in plan()
+
+
+def test_a_query_with_rows_in_several_places_is_put_together(spark: SparkSession, tmp_path: Path, plan: Plans) -> None:
+    rows = rows_of_queries(60)
+    rows = [row for row in rows if row[0] != "q007"] + [("q007", f"d{at}", at / 3) for at in range(30)]
+    rows.insert(3, ("q007", "d40", 0.5))
+    truth, run = write_truth(tmp_path, 38), write_run(tmp_path, rows, "parquet", 25)
+    found = outcome(lambda: evaluate(truth, run, MEASURES, session=spark))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+    assert "not grouped" not in plan()
+
+
+def test_rows_in_any_order_go_through_the_shuffle_with_the_same_scores(
+    spark: SparkSession, tmp_path: Path, plan: Plans
+) -> None:
+    rows = rows_of_queries(40)
+    random.Random(3).shuffle(rows)
+    truth, run = write_truth(tmp_path, 38), write_run(tmp_path, rows, "parquet", 25)
+    found = outcome(lambda: evaluate(truth, run, MEASURES, session=spark))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+    assert f"Spark reads the rows, and brings those of each query together: {run} is not grouped by query" in plan()
+
+
+def test_a_query_that_fills_several_ranges_is_judged_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [("q001", f"d{at}", float(at % 97)) for at in range(2000)] + [("q002", "d7", 1.0)]
+    truth, run = write_truth(tmp_path, 3), write_run(tmp_path, rows, "parquet", 100)
+    found = outcome(lambda: evaluate(truth, run, MEASURES, session=spark))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+
+
+@pytest.mark.parametrize("options", [{"ties": "input"}, {"missing": "skip"}, {"duplicates": "first"}])
+def test_options_mean_what_they_mean_locally(spark: SparkSession, tmp_path: Path, options: dict[str, Any]) -> None:
+    rows = [*rows_of_queries(20), ("q019", "d1", 9.0), ("q019", "d1", 8.0)]
+    truth, run = write_truth(tmp_path, 22), write_run(tmp_path, rows, "trec")
+    found = outcome(lambda: evaluate(truth, run, MEASURES, session=spark, **options))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES, **options))
+
+
+def test_an_error_names_the_file_and_the_line(spark: SparkSession, tmp_path: Path) -> None:
+    truth, run = write_truth(tmp_path, 10), write_run(tmp_path, rows_of_queries(20), "trec")
+    lines = run.read_text().splitlines()
+    lines[50] = "q012 Q0 d5 1 high tag"
+    run.write_text("\n".join(lines) + "\n")
+    with pytest.raises(KaratError, match=r"run\.trec:51: score 'high' is not a number\. A TREC run has six columns"):
+        evaluate(truth, run, MEASURES, session=spark)
+    (tmp_path / "qrels.trec").write_text("q1 0 d1 1\nq1 0 d2 x\n")
+    with pytest.raises(KaratError, match=r"qrels\.trec:2: grade 'x' is not a number"):
+        evaluate(truth, run, MEASURES, session=spark)
+
+
+def test_a_file_that_changes_between_planning_and_reading_is_an_error(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth, run = write_truth(tmp_path, 10), write_run(tmp_path, rows_of_queries(20), "trec")
+    planned = plan_ranges
+
+    def plan_and_write(path: str, *arguments: Any) -> Any:
+        ranges = planned(path, *arguments)
+        run.write_text(run.read_text() + "q020 Q0 d1 1 1 tag\n")
+        return ranges
+
+    monkeypatch.setattr("karat.engines.spark.planning.plan_ranges", plan_and_write)
+    with pytest.raises(KaratError, match=r"run\.trec: the file was changed while it was evaluated\. Evaluate it again"):
+        evaluate(truth, run, MEASURES, session=spark)
+
+
+def test_files_without_rows_are_the_error_of_a_local_evaluation(spark: SparkSession, tmp_path: Path) -> None:
+    truth, run = write_truth(tmp_path, 3), tmp_path / "run.trec"
+    run.write_text("")
+    assert outcome(lambda: evaluate(truth, run, MEASURES, session=spark)) == outcome(
+        lambda: karat.evaluate(truth, run, MEASURES)
+    )
+    schema = pa.schema([("query", pa.string()), ("doc", pa.string()), ("score", pa.float64())])
+    pq.write_table(schema.empty_table(), tmp_path / "run.parquet")
+    with pytest.raises(KaratError, match=r"run\.parquet: the table has no rows"):
+        evaluate(truth, tmp_path / "run.parquet", MEASURES, session=spark)
+
+
+def test_scores_are_written_to_a_folder_by_the_executors(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [*rows_of_queries(60), ("q007", "d40", 0.5)]
+    truth, run = write_truth(tmp_path, 38), write_run(tmp_path, rows, "parquet", 25)
+    stored = evaluate(truth, run, MEASURES, session=spark, per_query_path=tmp_path / "scores")
+    local = karat.evaluate(truth, run, MEASURES)
+    assert dict(stored.means) == dict(local.means)
+    loaded = stored.load()
+    assert [loaded.queries[at] for at in loaded.by_id] == sorted(local.queries)
+    for name, column in local.values.items():
+        assert loaded.values[name][loaded.by_id].tobytes() == column[local.by_id].tobytes()
+
+
+def test_other_ways_to_read_a_run_say_why(spark: SparkSession, tmp_path: Path, plan: Plans) -> None:
+    truth, run = write_truth(tmp_path, 10), write_run(tmp_path, rows_of_queries(12), "parquet")
+    for reason, source, buckets in (
+        ("the run is a DataFrame", spark.read.parquet(str(run)), None),
+        ("buckets was given", run, 2),
+    ):
+        evaluate(truth, source, MEASURES, session=spark, buckets=buckets)
+        assert f"Spark reads the rows, and brings those of each query together: {reason}" in plan()
+    partitioned = tmp_path / "days" / "day=1"
+    partitioned.mkdir(parents=True)
+    run.rename(partitioned / "part-0.parquet")
+    local = karat.evaluate(truth, partitioned / "part-0.parquet", MEASURES)
+    assert dict(evaluate(truth, tmp_path / "days", MEASURES, session=spark).means) == dict(local.means)
+    assert "is partitioned, and the names of its folders are columns" in plan()
+
+
+@pytest.mark.parametrize(("name", "folders"), [("Delta Lake", ["_delta_log"]), ("Iceberg", ["metadata", "data"])])
+def test_tables_whose_files_may_have_deleted_rows_are_refused(
+    spark: SparkSession, tmp_path: Path, name: str, folders: list[str]
+) -> None:
+    for folder in folders:
+        (tmp_path / "table" / folder).mkdir(parents=True)
+    write_run(tmp_path / "table", rows_of_queries(3), "parquet")
+    with pytest.raises(KaratError, match=f"table of {name}, whose files may have rows that were deleted. Pass a Data"):
+        evaluate(write_truth(tmp_path, 3), tmp_path / "table", MEASURES, session=spark)
+
+
+def test_an_executor_that_does_not_find_a_file_is_named(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver finds a file whose name is another one for executors, as on a disk of its own."""
+    truth, run = write_truth(tmp_path, 10), write_run(tmp_path, rows_of_queries(12), "trec")
+    planned = plan_ranges
+
+    def plan_elsewhere(path: str, *arguments: Any) -> Any:
+        found = planned(path, *arguments)
+        return found._replace(ranges=[FileRange("/no/such.trec", *each[1:]) for each in found.ranges])
+
+    monkeypatch.setattr("karat.engines.spark.planning.plan_ranges", plan_elsewhere)
+    message = r"/no/such\.trec: an executor \(on .*\) does not find this file, which the driver has found\. Put it"
+    with pytest.raises(KaratError, match=message):
+        evaluate(truth, run, MEASURES, session=spark)
