@@ -52,8 +52,8 @@ WORKLOAD = (
 )
 ABOUT_STAGES = (
     "Where the time of these evaluations went, from Spark's event log. Counting the rows decides on the number of"
-    " buckets. Buckets is the stage that sorts the shuffled rows by bucket and hands them to Python, where the local"
-    " engine evaluates them. Rest is everything outside of stages: planning, and putting the scores together. The last"
+    " buckets. Buckets is the stage that hands the shuffled rows to Python, where the local engine"
+    " evaluates them. Rest is everything outside of stages: planning, and putting the scores together. The last"
     " columns are bytes per row of the run."
 )
 

@@ -41,9 +41,9 @@ class Stages:
     counting: float
     """the number of rows, which decides on the number of buckets"""
     scanning: float
-    """reading, hashing queries, and writing the rows for the shuffle"""
+    """reading, hashing queries, packing the rows by bucket, and writing them for the shuffle"""
     buckets: float
-    """reading the shuffled rows, sorting them by bucket, and the work in Python"""
+    """reading the shuffled rows, and the work in Python"""
     python: float
     """what the Python workers took, divided by the number of cores: a part of `buckets`"""
     shuffled: int

@@ -16,7 +16,9 @@ import pytest
 
 from karat import KaratError
 from karat import __version__ as VERSION
+from karat.engines.spark import shuffle
 from karat.engines.spark.buckets import in_buckets
+from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import Work
 from tests.spark.toy_work import (
     LEFT,
@@ -50,6 +52,54 @@ def test_the_number_of_buckets_and_partitions_does_not_matter(spark: SparkSessio
 def test_each_bucket_has_a_partition_of_its_own(spark: SparkSession) -> None:
     found = buckets_of(partition, table_of(spark, LEFT), table_of(spark, RIGHT), buckets=5).collect()
     assert found.facts == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("has_partition_ids", [True, False], ids=["Spark 4.1", "Spark 4.0"])
+def test_a_partition_may_have_several_buckets(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, has_partition_ids: bool
+) -> None:
+    monkeypatch.setattr(shuffle, "_MOST_PARTITIONS", 2)
+    if not has_partition_ids:
+        classes = type(spark.range(1)).__mro__
+        for each in classes:
+            if "repartitionById" in vars(each):
+                monkeypatch.delattr(each, "repartitionById")
+    found = buckets_of(sums, table_of(spark, LEFT), table_of(spark, RIGHT), buckets=9).collect()
+    assert_sums(found, LEFT, RIGHT)
+    assert len(found.facts) <= 9, "a bucket is worked on once"
+
+
+def test_both_tables_may_be_made_of_the_same_dataframe(spark: SparkSession) -> None:
+    table = table_of(spark, LEFT)
+    large = table.frame.where("number > 20")
+    other = replace(table, frame=large, key=large["query"])
+    assert_sums(buckets_of(sums, table, other, buckets=3).collect(), LEFT, [row for row in LEFT if row[1] > 20])
+    assert_sums(buckets_of(sums, table, table, buckets=3).collect(), LEFT, LEFT)
+
+
+def test_a_query_with_most_of_the_rows_is_in_one_bucket(spark: SparkSession) -> None:
+    frame = spark.range(300_000).selectExpr("if(id % 100 = 0, concat('q', id % 700), 'large') query", "1D number")
+    table = SparkTable("the run", frame, "query", frame["query"])
+    found = buckets_of(sums, table, buckets=4).collect()
+    assert found.values["sum"].sum() == 300_000
+    assert dict(zip(found.queries, found.values["sum"], strict=True))["large"] == 297_000
+
+
+def test_settings_of_the_session_are_what_they_were_afterwards(spark: SparkSession) -> None:
+    rows, size = (f"spark.sql.execution.arrow.max{what}PerBatch" for what in ("Records", "Bytes"))
+    pairs = spark.createDataFrame([("q", "d", 1.0)], "query string, doc string, number double")
+    table = SparkTable("the run", pairs, "query", pairs["query"], columns={name: name for name in pairs.columns})
+    before = dict(spark.conf.getAll)
+    spark.conf.set(rows, "77")
+    try:
+        buckets = buckets_of(sums, table, buckets=1)
+        assert {*buckets.settings} == {rows, size}
+        assert_sums(buckets.collect(), [("q", 1.0)], [])
+        with pytest.raises(KaratError):
+            buckets_of(always_fails, table, table, buckets=1).collect()
+        assert dict(spark.conf.getAll) == before | {rows: "77"}
+    finally:
+        spark.conf.unset(rows)
 
 
 @pytest.mark.parametrize(("left", "right"), [(LEFT, []), ([], RIGHT), ([], [])], ids=["right", "left", "both"])

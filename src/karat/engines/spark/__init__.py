@@ -20,9 +20,11 @@ it, and those that guess wrong are evaluated again.
     evaluation   the work on a bucket, and the scores of all buckets
     results      in a folder, written by executors; only exact sums come to the driver
 
-All rows of a query are in the same bucket, which a hash of its id decides on. Rows arrive in any order, and a task may
-run twice; neither may change a digit. Values do not depend on the order of rows, sums are exact, facts are merged in
-the order of buckets, and queries are in the order of their ids.
+All rows of a query are in the same bucket, which a hash of its id decides on. They are not sorted: executors pack the
+rows of each bucket into Arrow streams, which Spark moves as values, with a partition for each bucket (`packing` in
+executors, `shuffle` on the driver). Rows arrive in any order, and a task may run twice; neither may change a digit.
+Values do not depend on the order of rows, sums are exact, facts are merged in the order of buckets, and queries are in
+the order of their ids.
 
 - A `KaratError` comes back as data, and the driver raises that of the first bucket: Spark would try the task again,
   and print a trace of Java. Any other exception is left to Spark, which repeats the task.

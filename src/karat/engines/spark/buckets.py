@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import pickle
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 from karat.data.judged import Floats
 from karat.engines.spark.session import job_progress, quiet
 from karat.engines.spark.shipping import error_from, failure, large_types
+from karat.engines.spark.shuffle import MOST_BUCKETS, ShuffledTables, changed_settings, collect_table
 from karat.engines.spark.tables import SparkTable, check_case
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
 from karat.errors import KaratError, Message, Parameter
@@ -24,9 +24,6 @@ from karat.scores.finding import Finding, finding_about_queries
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_MOST_BUCKETS = 1_000_000
-_MOST_PARTITIONS = 10_000  # of a shuffle: each costs the driver some milliseconds
 
 
 @dataclass(frozen=True)
@@ -65,9 +62,9 @@ def in_buckets(
     A query is in the bucket that a hash of its id gives, so that all its rows, of both tables, are in the same one.
     Nothing is computed before `collect` or `write` of the result is called.
     """
-    number = None if buckets is None else as_count(buckets, 1, _MOST_BUCKETS)
+    number = None if buckets is None else as_count(buckets, 1, MOST_BUCKETS)
     if number is None and buckets is not None:
-        hint = f"Pass a whole number from 1 to {_MOST_BUCKETS:,}; without it, the number of rows decides."
+        hint = f"Pass a whole number from 1 to {MOST_BUCKETS:,}; without it, the number of rows decides."
         raise KaratError([Parameter("buckets", buckets), " is not a number of buckets"], hint=hint)
     tables = (left,) if right is None else (left, right)
     sides = tuple(
@@ -80,9 +77,11 @@ def in_buckets(
         )
         for table in tables
     )
-    shuffled = _ShuffledTables(tables, number)
+    shuffled = ShuffledTables(tables, number)
     bucket_work = BucketWork(work, sides, tuple(values), tuple(texts))
-    return Buckets(left.frame.sparkSession, bucket_work, shuffled.results, shuffled.without_rows, progress)
+    return Buckets(
+        left.frame.sparkSession, bucket_work, shuffled.results, shuffled.without_rows, progress, shuffled.settings()
+    )
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,12 @@ class Buckets:
     without_rows: Callable[[], Sequence[Any]]
     """the inputs of the work if there is no bucket at all"""
     progress: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """what Spark's settings should be meanwhile"""
 
     def collect(self) -> CollectedBuckets:
         """The results of all buckets."""
-        with job_progress(self.session, self.progress):
+        with job_progress(self.session, self.progress), changed_settings(self.session, self.settings):
             table = collect_table(self._results())
         facts, findings = self._facts(table)
         table = table.filter(pc.is_valid(table[QUERY]))
@@ -125,7 +126,7 @@ class Buckets:
         names |= {f"text{at}": name for at, name in enumerate(self.work.texts)}
         hint: Message = ["Write them to different folders, or leave ", Parameter("per_query_path"), " out."]
         check_case(list(names.values()), str(path), hint)
-        with job_progress(self.session, self.progress):
+        with job_progress(self.session, self.progress), changed_settings(self.session, self.settings):
             results = self._results().persist(StorageLevel.DISK_ONLY)  # or everything would be computed twice
             try:
                 written = WrittenBuckets(*self._facts(collect_table(results.where(F.col(QUERY).isNull()))))
@@ -156,57 +157,6 @@ class Buckets:
             return self._facts(self.work.run(0, *self.without_rows()))
         buckets = [pickle.loads(each) for each in pickled]  # noqa: S301  # executors sent it, which run our code
         return [facts for facts, _ in buckets], _large_queries(large for _, large in buckets)
-
-
-@dataclass(frozen=True)
-class _ShuffledTables:
-    """One or two tables, whose rows are brought together by bucket."""
-
-    tables: tuple[SparkTable, ...]
-    number: int | None
-
-    def results(self, work: BucketWork) -> DataFrame:
-        n = self.number or min(max(1, *(math.ceil(_size(each) / LARGE) for each in self.tables)), _MOST_BUCKETS)
-        groups = [_bucketed(table, n).groupBy(BUCKET) for table in self.tables]
-        function = work.function()
-        if len(groups) == 1:
-            return groups[0].applyInArrow(function, work.schema())
-        return groups[0].cogroup(groups[1]).applyInArrow(function, work.schema())
-
-    def without_rows(self) -> list[pa.Table]:
-        return [collect_table(table.frame.limit(0)) for table in self.tables]
-
-
-def _bucketed(table: SparkTable, n: int) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    bucket = F.pmod(F.xxhash64(table.key), F.lit(n)).cast("int")
-    frame, partitions = table.frame.withColumn(BUCKET, bucket), min(n, _MOST_PARTITIONS)
-    if hasattr(frame, "repartitionById"):  # since Spark 4.1: a partition per bucket, so that no core waits for another
-        return frame.repartitionById(partitions, F.col(BUCKET))
-    return frame.repartition(partitions, BUCKET)
-
-
-def _size(table: SparkTable) -> int:
-    """How many documents a table has."""
-    from pyspark.sql import functions as F
-
-    try:
-        if table.size is None:
-            frame = table.frame if table.counted is None else table.counted
-            return int(frame.count())
-        return int(table.frame.select(F.sum(table.size)).first()[0] or 0)
-    except Exception as error:
-        raise failure(error) from None
-
-
-def collect_table(frame: DataFrame) -> pa.Table:
-    """All rows of a DataFrame, as an Arrow table."""
-    with quiet():
-        try:
-            return frame.toArrow()
-        except Exception as error:
-            raise failure(error) from None
 
 
 def _floats(column: pa.ChunkedArray) -> Floats:

@@ -178,7 +178,7 @@ def _wanted(truth: SparkTable, run: SparkTable) -> DataFrame:
 def _with_texts(table: SparkTable, texts: DataFrame) -> SparkTable:
     from pyspark.sql import functions as F
 
-    # With an alias, the column is not the same one in both tables, which would be ambiguous when they are cogrouped.
+    # With an alias, the column is not the same one in both tables, which would be ambiguous.
     texts = texts.select(_DOC, F.col(TEXT).alias(TEXT))
     frame = table.frame.withColumn(_DOC, _doc(table)).join(texts, _DOC, "left").drop(_DOC)
     return replace(table, frame=frame, counted=table.counted or table.frame)

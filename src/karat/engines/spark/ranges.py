@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from karat.engines.spark.buckets import Buckets, CollectedBuckets, collect_table
+from karat.engines.spark.buckets import Buckets, CollectedBuckets
 from karat.engines.spark.documents import scores_of_collected
 from karat.engines.spark.measures import portable
 from karat.engines.spark.shipping import error_from, for_executors
+from karat.engines.spark.shuffle import collect_table
 from karat.engines.spark.worker import BUCKET, ERROR, QUERY, REPORT, BucketResult, BucketWork
 from karat.errors import KaratError, NoSuchFileError, shown
 from karat.evaluation.document_parts import PartResult, judge_range, judge_rest, queries_in_several

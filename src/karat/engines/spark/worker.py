@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from karat.data.judged import Floats
 from karat.engines.spark.line_records import RecordsInLines
 from karat.engines.spark.places import id_text, name_queries
-from karat.engines.spark.shipping import arrow_type, error_from, error_text, for_executors
+from karat.engines.spark.shipping import arrow_type, error_from, error_text
 from karat.errors import KaratError
 
 LARGE = 1_000_000
@@ -72,16 +72,6 @@ class BucketWork:
     large: int = LARGE
     large_types: bool = False
     """whether Spark wants texts whose bytes are counted in 64 bits"""
-
-    def function(self) -> Callable[..., pa.Table]:
-        """The function that Spark calls for each bucket, with its number and its tables."""
-        call = for_executors(self._run_group)
-        if len(self.sides) == 1:  # Spark counts the parameters of a function
-            return lambda key, table: call(key, table)
-        return lambda key, left, right: call(key, left, right)
-
-    def _run_group(self, key: tuple[pa.Scalar], *tables: pa.Table) -> pa.Table:
-        return self.run(key[0].as_py(), *(table.drop_columns([BUCKET]) for table in tables))
 
     def columns(self) -> dict[str, str]:
         """What an executor returns: a row per query, and a row with the facts about the bucket, or with an error.
