@@ -69,10 +69,12 @@ def python_failure(lines: list[str], last: str, is_remote: bool) -> KaratError |
 
 def _python_of_executors(is_remote: bool, version: str = "") -> ExecutorPython | None:
     """The Python of the executors, of this version if some differ; None if they do not answer."""
+    if is_remote:
+        return None
     from pyspark import SparkContext
 
     context = SparkContext._active_spark_context
-    if is_remote or context is None:
+    if context is None:
         return None
     try:
         pythons = sorted(set(_asked(context)))
