@@ -167,6 +167,7 @@ def test_any_ranges_of_any_format_give_the_scores_findings_and_errors_of_the_who
         ("csv", "q3,a,x", "run.csv:7: "),
         ("jsonl", '{"query": "q3", "doc": "a", "score": "x"}', "run.jsonl:6"),
         ("jsonl", '{"query"', "run.jsonl:6: "),
+        ("jsonl", "\ufeff{}", "run.jsonl:6"),
         ("lists.jsonl", '{"query": "q3", "docs": 5}', "run.lists.jsonl:6: "),
     ],
 )
@@ -206,7 +207,7 @@ def test_a_value_with_a_line_break_is_an_error_where_a_file_is_divided_in_it(tmp
     run, truth = tmp_path / "run.csv", write_truth(tmp_path)
     run.write_text('query,doc,score\nq1,"a\nb\nc\nd\ne\nf",1\nq2,c,1\n')
     found = outcome(lambda: evaluate_in_ranges(truth, run, 9))
-    assert "a value in quotation marks has a line break, and a large file is divided at its lines" in found
+    assert "run.csv:2: a value in quotation marks has a line break, or is not closed" in found
 
 
 def test_files_of_a_folder_are_divided_one_by_one_and_empty_ones_are_left_out(tmp_path: Path) -> None:
@@ -220,3 +221,29 @@ def test_files_of_a_folder_are_divided_one_by_one_and_empty_ones_are_left_out(tm
     truth = write_truth(tmp_path)
     in_parts, at_once = (outcome(lambda path=path: evaluate_in_ranges(truth, path, 3)) for path in (folder, whole))
     assert in_parts == at_once == outcome(lambda: karat.evaluate(truth, whole, MEASURES))
+
+
+@pytest.mark.parametrize("ranges", [1, 4, 9])
+def test_a_quotation_mark_within_a_value_is_part_of_it_in_any_range(tmp_path: Path, ranges: int) -> None:
+    run, truth = tmp_path / "run.csv", write_truth(tmp_path)
+    run.write_text('query,doc,score\nq1,5" b,2\nq1,a,1\nq2,c,1\nq3,"a",2\nq3,6" b,1\nq4,d,1\n')
+    found = outcome(lambda: evaluate_in_ranges(truth, run, ranges))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+
+
+@pytest.mark.parametrize("start", [b"\xff\xfe", b"PK\x05\x06", b"\x1f\x8b", b"<html>"])
+def test_only_the_start_of_a_file_says_what_it_is(tmp_path: Path, start: bytes) -> None:
+    run, truth = tmp_path / "run.jsonl", write_truth(tmp_path)
+    line = b'{"query": "q1", "doc": "a", "score": 1}\n'
+    run.write_bytes(line + start + b" \n" + line.replace(b"a", b"b"))
+    found = outcome(lambda: evaluate_in_ranges(truth, run, len(run.read_bytes())))
+    assert "run.jsonl:2: not " in found
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+
+
+def test_a_wrong_row_is_named_by_its_line_though_an_earlier_range_has_to_know_of_all_formulas(tmp_path: Path) -> None:
+    run, truth = tmp_path / "run.csv", write_truth(tmp_path)
+    run.write_text("query,doc,score\nq1,a,1\nq2,b,1\nq3,'=c,1\nq4,d,1\nq5,e\n")
+    found = outcome(lambda: evaluate_in_ranges(truth, run, 5))
+    assert "run.csv:6: the row has 2 columns" in found
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))

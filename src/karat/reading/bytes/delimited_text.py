@@ -85,6 +85,10 @@ class TooLongError(KaratError):
     """The error for a value that is longer than what Python's csv module reads."""
 
 
+class UnclosedError(KaratError):
+    """The error for a value in quotation marks whose end is missing."""
+
+
 def row_error(error: csv.Error, separator: str, place: Place | str, too_long_hint: str) -> KaratError:
     """The error for a row that cannot be parsed."""
     message = str(error.args[0])
@@ -93,7 +97,7 @@ def row_error(error: csv.Error, separator: str, place: Place | str, too_long_hin
         return TooLongError(what, place=place, hint=f"Is a quotation mark not closed? {too_long_hint}")
     if "unexpected end" in message:
         hint = 'Close it, or write "" for a quotation mark that is part of a value.'
-        return KaratError("a quotation mark is not closed", place=place, hint=hint)
+        return UnclosedError("a quotation mark is not closed", place=place, hint=hint)
     hint = 'Inside a value, a quotation mark is written "", and the whole value is in quotation marks.'
     what = f"a closing quotation mark is not followed by a {SEPARATORS[separator]}"
     return KaratError(what, place=place, hint=hint)

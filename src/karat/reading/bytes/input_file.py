@@ -242,7 +242,7 @@ class InputFile:
                 if self.bounds is not None:  # its data is not compressed
                     file = RangeStream.opened(file, self.bounds)
                 with decompressed(file, self.name) if self.bounds is None else file as stream:
-                    if text:
+                    if text and self.has_start:
                         start = stream.peek(PEEK)[:PEEK]
                         check_is_text(start, self.name)
                         check_name(start, self.name, is_compressed=stream is not file)

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
 from karat.caching import cached_property
 from karat.errors import KaratError, Place, plural
-from karat.reading.bytes.delimited_text import SEPARATORS, Row, TooLongError, parsed_rows, row_error
+from karat.reading.bytes.delimited_text import SEPARATORS, Row, TooLongError, UnclosedError, parsed_rows, row_error
 from karat.reading.bytes.input_file import Block, InputFile, Progress
-from karat.reading.bytes.line_ends import last_line_end
 from karat.reading.pairs.delimited_layout import DelimitedLayout, empty_error
 from karat.reading.pairs.pair_checks import PairColumns, read_pairs
 from karat.reading.pairs.tables import Columns, Number, by_query, first_two_lines, is_small_file
 
 _WITHOUT_TEXTS = "Otherwise, leave out the columns with texts; karat reads only the query, the document and a number."
+
+_AT_LINES = "A large file is divided at its lines: write the table without line breaks, or as Parquet."
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,6 @@ class DelimitedTable:
         """One part per block of the file."""
         from karat.reading.pairs.delimited_blocks import read_block
 
-        self._check_values_end()
         for block in self._blocks(progress, self._last_row_end(whole_queries)):
             yield partial(read_block, block, self.layout, self.number, lambda: self._is_guarded)
 
@@ -89,16 +90,6 @@ class DelimitedTable:
             header = min(max(first + start - block.offset, 0), len(block.data))
             yield Block(block.data[header:], self.source, block.offset + header)
 
-    def _check_values_end(self) -> None:
-        """Reject a part of a file that begins or ends within a value in quotation marks: all of them are in pairs."""
-        if self.source.bounds is None:
-            return
-        marks = sum(bytes(block.data).count(b'"') for block in self._blocks(None, last_line_end))
-        if marks % 2:
-            what = "a value in quotation marks has a line break, and a large file is divided at its lines"
-            hint = "Write the table as Parquet, or without line breaks."
-            raise KaratError(what, place=self.name, hint=hint)
-
     def _pairs(self, block: Block) -> PairColumns:
         return parse_rows(block, self.layout, self.number, lambda: self._is_guarded)
 
@@ -109,8 +100,11 @@ class DelimitedTable:
 
     @cached_property
     def _is_guarded(self) -> bool:
-        if self.source.bounds is not None:  # the whole file tells
-            return replace(self, source=self.source.whole)._is_guarded
+        if self.source.bounds is not None:
+            # The whole file tells. If it has a row that is wrong, that is an error of the part with this row.
+            with suppress(KaratError):
+                return replace(self, source=self.source.whole)._is_guarded
+            return False
         return _are_guarded(self._blocks(None, self._last_row_end(False)), self.layout)
 
 
@@ -150,7 +144,11 @@ def rows_of(block: Block, layout: DelimitedLayout) -> Iterator[Row]:
                 raise _wrong_width(row, layout, block)
             yield row
     except csv.Error as error:
-        raise row_error(error, layout.separator, block.place(error.args[1]), _WITHOUT_TEXTS) from None
+        wrong = row_error(error, layout.separator, block.place(error.args[1]), _WITHOUT_TEXTS)
+        if isinstance(wrong, UnclosedError) and block.source.bounds is not None:  # the value may go on in the next part
+            what = "a value in quotation marks has a line break, or is not closed"
+            wrong = KaratError(what, place=wrong.place, hint=_AT_LINES)
+        raise wrong from None
 
 
 def _are_guarded(blocks: Iterator[Block], layout: DelimitedLayout) -> bool:
