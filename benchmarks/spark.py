@@ -1,10 +1,11 @@
-"""Measure karat on Spark against the local engine, on this machine: two tables, and what they mean for a cluster.
+"""Measure karat on Spark against the local engine, on this machine: three tables, and what they mean for a cluster.
 
     .venv-spark/bin/python benchmarks/spark.py [--small]
 
 Every evaluation runs once, in a new process (spark_tasks.py). Its values, means, intervals and findings have to be
-those of the local engine in every bit. A full run takes about ten minutes and writes the tables into results.md and
-into docs/beyond-one-machine.md. `make bench` ends with it, and `make bench-spark` runs it alone.
+those of the local engine in every bit. A full run takes about ten minutes and 4 GB of disk, most of which are freed at
+its end. It writes the tables into results.md and into docs/beyond-one-machine.md. `make bench` ends with it, and
+`make bench-spark` runs it alone.
 """
 
 import argparse
@@ -13,23 +14,27 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markdown import replace_part, table
+from markdown import replace_part, table, verdict
 from run import processor, version
+from sizes import FOLDER
 
 HERE = Path(__file__).resolve().parent
 TASKS = HERE / "spark_tasks.py"
 RESULTS = HERE / "results.md"
 PAGE = HERE.parent / "docs" / "beyond-one-machine.md"
 SMALL, MIDDLE, LARGE = 698_000, 6_980_000, 69_800_000
-ENGINES = (
-    (SMALL, "Parquet", ("karat", "local[2]")),
+RUNS = (
+    (SMALL, "Parquet", ("karat", "local[2]", "frame[2]")),
     (MIDDLE, "TREC", ("karat", "local[2]")),
     (MIDDLE, "Parquet", ("karat", "local[1]", "local[2]", "cluster[1]", "cluster[2]")),
-    (LARGE, "Parquet", ("karat", "local[1]", "local[2]", "cluster[2]")),
+    (LARGE, "TREC", ("karat", "local[2]")),
+    (LARGE, "Parquet", ("karat", "local[1]", "local[2]", "cluster[2]", "frame[2]")),
 )
 NAMES = {
     "karat": "local engine",
@@ -37,24 +42,36 @@ NAMES = {
     "local[2]": "Spark, 2 threads",
     "cluster[1]": "Spark, 1 worker",
     "cluster[2]": "Spark, 2 workers",
+    "frame[2]": "Spark, 2 threads, DataFrame",
 }
+TRIAL = ((SMALL, "TREC", ("karat", "local[2]")), (SMALL, "Parquet", tuple(NAMES)))
 SPEED = ("run", "engine", "start", "evaluation", "rows per second", "driver", "executor", "Python worker")
-STAGES = ("run", "engine", "counting", "reading, shuffle", "buckets", "of that Python", "rest", "shuffled", "to Python")
+STAGES = ("run", "engine", "counting", "shuffle", "judging", "of that Python", "rest", "shuffled", "to Python")
+TARGETS = (
+    ("Parquet", "local[2]", 2.0),
+    ("Parquet", "cluster[2]", 2.0),
+    ("TREC", "local[2]", 2.5),
+)
+"""times that of the local engine with as many threads; the start of the session is not a part of an evaluation"""
+MOST_SECONDS, MOST_CORES, MOST_MEMORY = 35, 5, 400_000_000
+"""of a DataFrame; that equal the local engine on this machine; of a Python worker"""
 EFFICIENCY = 0.7
 CLUSTERS = (16, 64, 256)
 SIZES = (100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000)
 WORKLOAD = (
     "Spark: runs of 698, 6,980 and 69,800 queries × 1,000 documents, to AP, nDCG@10, RR and R@100, with Spark's default"
-    " settings. With threads, everything is in the process of the driver; workers are processes of a standalone cluster"
+    " settings. Executors read ranges of the files; a DataFrame is that of a Parquet file, cached before the clock"
+    " starts. With threads, everything is in the process of the driver; workers are processes of a standalone cluster"
     " with one core each. Start is a new session until its first job is done. Columns of memory are the peaks of the"
     " driver (its Python and its Java), and of the largest executor and Python worker. All values, means, intervals and"
     " findings are those of the local engine in every bit."
 )
 ABOUT_STAGES = (
-    "Where the time of these evaluations went, from Spark's event log. Counting the rows decides on the number of"
-    " buckets. Buckets is the stage that hands the shuffled rows to Python, where the local engine"
-    " evaluates them. Rest is everything outside of stages: planning, and putting the scores together. The last"
-    " columns are bytes per row of the run."
+    "Where the time of these evaluations went, from Spark's event log. Judging is the stage in which executors read the"
+    " ranges of a file, or the rows that were shuffled, and evaluate them in Python. Only rows of DataFrames are"
+    " counted, which decides on the number of buckets, and shuffled. Rest is everything outside of stages: planning,"
+    " reading the ground truth on the driver, and putting the scores together. The last columns are bytes per row of"
+    " the run."
 )
 
 
@@ -77,20 +94,35 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--small", action="store_true", help="only the smallest run, with every engine, for trying out")
     small: bool = parser.parse_args().small
-    measured, problems = measure(((SMALL, "Parquet", tuple(NAMES)),) if small else ENGINES)
-    parts = [machine(), WORKLOAD, speed_table(measured), ABOUT_STAGES, stage_table(measured), *problems]
+    with large_file_deleted():
+        measured, problems = measure(TRIAL if small else RUNS)
+    stages = [ABOUT_STAGES, stage_table(measured)]
+    parts = [machine(), WORKLOAD, speed_table(measured), target_table(measured), *stages, *problems]
     print("\n\n".join(parts))
-    if not small and not problems:
+    costs = row_costs(measured)
+    if costs and not problems:
         replace_part(RESULTS, "benchmarks/spark.py", "\n\n".join(parts))
-        replace_part(PAGE, "benchmarks/spark.py", on_a_cluster(measured))
+        replace_part(PAGE, "benchmarks/spark.py", on_a_cluster(measured, costs))
     return 1 if problems else 0
 
 
-def measure(engines: tuple[tuple[int, str, tuple[str, ...]], ...]) -> tuple[list[Measured], list[str]]:
+@contextmanager
+def large_file_deleted() -> Iterator[None]:
+    """Delete the largest text file in the end, if it was not there before: it has 2.5 GB, and is written in seconds."""
+    path = FOLDER / f"growth-{LARGE}.trec"
+    existed = path.exists()
+    try:
+        yield
+    finally:
+        if not existed:
+            path.unlink(missing_ok=True)
+
+
+def measure(runs: tuple[tuple[int, str, tuple[str, ...]], ...]) -> tuple[list[Measured], list[str]]:
     """What each evaluation took, and the problems."""
     measured: list[Measured] = []
     problems: list[str] = []
-    for rows, file_format, names in engines:
+    for rows, file_format, names in runs:
         in_new_process("data", rows, file_format)
         expected = None
         for engine in names:
@@ -130,41 +162,94 @@ def stage_table(measured: list[Measured]) -> str:
     rows = []
     for each in measured:
         if each.stages:
-            times = [each.stages[name] for name in ("counting", "scanning", "buckets")]
+            times = [each.stages[name] for name in ("counting", "shuffle", "judging")]
             times += [each.stages["python"], each.seconds - sum(times)]
-            amounts = [f"{each.stages[name] / each.rows:.1f} B" for name in ("shuffled", "sent")]
-            rows.append([*each.cells, *(f"{seconds:.1f} s" for seconds in times), *amounts])
+            cells = [f"{seconds:.1f} s" if seconds else "" for seconds in times]
+            amounts = [each.stages[name] / each.rows if each.stages["shuffled"] else 0 for name in ("shuffled", "sent")]
+            rows.append([*each.cells, *cells, *(f"{amount:.1f} B" if amount else "" for amount in amounts)])
     return table(STAGES, rows)
+
+
+def target_table(measured: list[Measured]) -> str:
+    """What was to be reached with the largest run."""
+    seconds = {(each.file_format, each.engine): each.seconds for each in measured if each.rows == LARGE}
+    rows: list[tuple[str, float | None, float | None, str]] = []
+    for file_format, engine, times in TARGETS:
+        local = seconds.get((file_format, "karat"))
+        what = f"{file_format}, {NAMES[engine]}: at most {times:g}× the local engine"
+        rows.append((what, seconds.get((file_format, engine)), None if local is None else times * local, "s"))
+    rows.append(("a cached DataFrame, 2 threads", seconds.get(("Parquet", "frame[2]")), MOST_SECONDS, "s"))
+    costs = row_costs(measured)
+    cores = None if costs is None else costs.equal_cores
+    rows.append(("cores that equal the local engine on this machine", cores, MOST_CORES, "cores"))
+    worker = max((each.memory.get("Python worker", 0) for each in measured), default=0)
+    rows.append(("memory of a Python worker", worker / 1e6, MOST_MEMORY / 1e6, "MB"))
+    cells = []
+    for what, value, most, unit in rows:
+        texts = ["" if number is None else f"{number:.3g} {unit}" for number in (value, most)]
+        cells.append([what, *texts, verdict(None if value is None or most is None else value <= most)])
+    return table(("69.8 million rows", "measured", "at most", "reached"), cells)
+
+
+@dataclass(frozen=True)
+class RowCosts:
+    """What follows from the times of a small and of a large run in Parquet."""
+
+    per_row: float
+    """seconds of a core on Spark"""
+    per_row_of_frame: float
+    overhead: float
+    """seconds of an evaluation on Spark before its rows cost anything"""
+    local_speed: float
+    """rows per second, on this machine"""
+
+    @property
+    def equal_cores(self) -> float:
+        """How many cores of a cluster are as fast as the local engine on this machine."""
+        return self.local_speed * self.per_row / EFFICIENCY
+
+
+def row_costs(measured: list[Measured]) -> RowCosts | None:
+    """None if the runs that it needs were not measured."""
+    by_size = {(each.rows, each.engine): each for each in measured if each.file_format == "Parquet"}
+    needed = [(size, engine) for size in (SMALL, LARGE) for engine in ("local[2]", "frame[2]")]
+    if not {*needed, (LARGE, "karat")} <= set(by_size):
+        return None
+
+    def per_row(engine: str) -> float:
+        return 2 * (by_size[LARGE, engine].seconds - by_size[SMALL, engine].seconds) / (LARGE - SMALL)
+
+    small = by_size[SMALL, "local[2]"]
+    local_speed = LARGE / by_size[LARGE, "karat"].seconds
+    return RowCosts(per_row("local[2]"), per_row("frame[2]"), small.seconds + (small.start or 0), local_speed)
 
 
 def megabytes(amount: int | None) -> str:
     return "" if amount is None else f"{amount / 1e6:,.0f} MB"
 
 
-def on_a_cluster(measured: list[Measured]) -> str:
+def on_a_cluster(measured: list[Measured], costs: RowCosts) -> str:
     """The measured speeds, and times on clusters that follow from them on paper."""
-    by_size = {(each.rows, each.engine): each for each in measured if each.file_format == "Parquet"}
-    small, large = by_size[SMALL, "local[2]"], by_size[LARGE, "local[2]"]
-    per_row = 2 * (large.seconds - small.seconds) / (LARGE - SMALL)  # core seconds
-    overhead = small.seconds + (small.start or 0)
-    local_speed = LARGE / by_size[LARGE, "karat"].seconds
     head = ("rows", "local engine, this machine", *(f"Spark, {cores} cores" for cores in CLUSTERS))
     cells = [
-        [f"{size:,}", duration(size / local_speed)]
-        + [duration(overhead + size * per_row / (cores * EFFICIENCY)) for cores in CLUSTERS]
+        [f"{size:,}", duration(size / costs.local_speed)]
+        + [duration(costs.overhead + size * costs.per_row / (cores * EFFICIENCY)) for cores in CLUSTERS]
         for size in SIZES
     ]
     shown = [each for each in measured if each.rows == LARGE]
-    speeds = [[NAMES[each.engine], f"{each.seconds:.3g} s", f"{each.rows / each.seconds:,.0f}"] for each in shown]
-    equal = local_speed * per_row / EFFICIENCY
+    speeds = [
+        [each.file_format, NAMES[each.engine], f"{each.seconds:.3g} s", f"{each.rows / each.seconds:,.0f}"]
+        for each in shown
+    ]
     return "\n\n".join(
         [
-            f"70 million rows in Parquet, on a machine with {os.cpu_count()} cores ({processor()}):",
-            table(("engine", "time", "rows per second"), speeds),
-            f"A row costs Spark {per_row * 1e6:.1f} µs of one core, and an evaluation {overhead:.0f} s before that"
-            " (the start of the session, planning, the start of Python). So, on paper:",
+            f"70 million rows, on a machine with {os.cpu_count()} cores ({processor()}), without the start of Spark:",
+            table(("file", "engine", "time", "rows per second"), speeds),
+            f"A row of a Parquet file costs Spark {costs.per_row * 1e6:.2g} µs of one core, a row of a DataFrame"
+            f" {costs.per_row_of_frame * 1e6:.2g} µs, and an evaluation {costs.overhead:.0f} s before that (the start"
+            " of the session, planning, the start of Python). So, on paper, for Parquet files:",
             table(head, cells),
-            f"Spark is as fast as the local engine on this machine with about {equal:.0f} cores.",
+            f"Spark is as fast as the local engine on this machine with about {costs.equal_cores:.0f} cores.",
         ]
     )
 
