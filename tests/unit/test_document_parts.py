@@ -247,3 +247,29 @@ def test_a_wrong_row_is_named_by_its_line_though_an_earlier_range_has_to_know_of
     found = outcome(lambda: evaluate_in_ranges(truth, run, 5))
     assert "run.csv:6: the row has 2 columns" in found
     assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("trec", "parquet", "part-2.parquet: this is Parquet, and {}/part-1.trec is TREC"),
+        ("parquet", "trec", "part-2.trec: this is TREC, and {}/part-1.parquet is Parquet"),
+        ("csv", "jsonl", "part-2.jsonl: this is JSON lines, and {}/part-1.csv is CSV"),
+        ("lists.jsonl", "jsonl", "part-2.jsonl: the columns differ from those of {}/part-1.lists.jsonl"),
+    ],
+)
+def test_files_of_several_formats_are_not_one_run(tmp_path: Path, first: str, second: str, message: str) -> None:
+    folder, truth = tmp_path / "run", write_truth(tmp_path)
+    folder.mkdir()
+    for at, form in enumerate((first, second), 1):
+        write_run(tmp_path, [(f"q{at}", "a", 1.0)], form).rename(folder / f"part-{at}.{form}")
+    assert message.format(folder) in outcome(lambda: evaluate_in_ranges(truth, folder, 3))
+
+
+def test_files_with_ranks_and_files_with_scores_are_not_one_run(tmp_path: Path) -> None:
+    folder, truth = tmp_path / "run", write_truth(tmp_path)
+    folder.mkdir()
+    (folder / "1.csv").write_text("query,doc,score\nq1,a,3\n")
+    (folder / "2.csv").write_text("query,doc,rank\nq1,b,1\n")
+    found = outcome(lambda: evaluate_in_ranges(truth, folder, 3))
+    assert f"2.csv: the columns differ from those of {folder}/1.csv" in found

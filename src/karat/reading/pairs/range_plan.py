@@ -11,14 +11,14 @@ from karat.errors import KaratError, Place
 from karat.reading.bytes.arrow_file import ArrowFile
 from karat.reading.bytes.file_ranges import FileRange, FileVersion, RangeBounds, text_ranges
 from karat.reading.bytes.input_file import InputFile
-from karat.reading.bytes.names import Format, check_format
+from karat.reading.bytes.names import IN_PROSE, Format, check_format
 from karat.reading.bytes.part_files import files_of_path
 from karat.reading.bytes.remote import local_path
 from karat.reading.bytes.threads import in_threads
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.files import Reading, open_file
 from karat.reading.pairs.numeric_ids import Note
-from karat.reading.pairs.tables import ByQuery
+from karat.reading.pairs.tables import ByQuery, PairTable
 
 _BYTES = 64 << 20  # of text in a range
 _ROWS = 1 << 20  # of a Parquet file in a range, unless a row group has more
@@ -50,53 +50,83 @@ class RunRanges(NamedTuple):
 def plan_ranges(path: str, reading: Reading, ranges: int = 1) -> RunRanges:
     """Divide the run in a file, or in the files of a folder or of a pattern, into at least so many ranges, if possible.
 
-    Only the beginning of the first file, and what Parquet files say of themselves, is read.
+    Only the beginning of each file, and what Parquet files say of themselves, is read.
     """
     paths = files_of_path(local_path(path)) or [path]
     versions = dict(zip(paths, in_threads(partial(FileVersion.of, each) for each in paths), strict=True))
     filled = [each for each in paths if versions[each].size] or paths[:1]
-    first = InputFile(filled[0])
-    form = detect(first, reading.number) if reading.format is None else check_format(reading.format)
-    divided = _Division(form, sum(version.size for version in versions.values()), ranges)
+    first = _BeginningOfFile.of(InputFile(filled[0]), reading)
+    content, notes = open_file(first.part, reading)
+    divided = _Division(first, content, reading, sum(version.size for version in versions.values()), ranges)
     planned = in_threads(partial(divided.ranges_of, each, versions[each]) for each in filled)
-    content, notes = open_file(_beginning(first, form), reading)
     by_query = isinstance(content, ByQuery)
     empty = None if isinstance(content, ByQuery) else content.empty_error()
     name = InputFile(path).name
     return RunRanges(name, [*chain.from_iterable(planned)], by_query, (*notes, *content.notes), empty, reading)
 
 
-def _beginning(file: InputFile, form: Format) -> InputFile:
-    """The first lines or the first row group of a file; the whole file if it cannot be divided."""
-    return (
-        InputFile(file.path, RangeBounds(0, 1 if form == "parquet" else _BEGINNING))
-        if _is_divided(file, form)
-        else file
-    )
+class _BeginningOfFile(NamedTuple):
+    """How a file begins: its format, and its first lines or row group; the whole file if it cannot be divided."""
+
+    file: InputFile
+    form: Format
+    part: InputFile
+
+    @classmethod
+    def of(cls, file: InputFile, reading: Reading) -> _BeginningOfFile:
+        """The beginning of a file, which is not read yet."""
+        form = detect(file, reading.number) if reading.format is None else check_format(reading.format)
+        if form == "parquet":
+            return cls(
+                file, form, InputFile(file.path, RangeBounds(0, 1)) if ArrowFile(file, form).rows_of_groups() else file
+            )
+        is_divided = form not in ("json", "feather") and not file.is_compressed()
+        return cls(file, form, InputFile(file.path, RangeBounds(0, _BEGINNING)) if is_divided else file)
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether parts of the file can be read: whole lines that are not compressed, or row groups."""
+        return self.part.bounds is not None
 
 
-def _is_divided(file: InputFile, form: Format) -> bool:
-    """Whether parts of a file can be read: whole lines that are not compressed, or row groups."""
-    if form == "parquet":
-        return bool(ArrowFile(file, form).rows_of_groups())
-    return form not in ("json", "feather") and not file.is_compressed()
+def _is_by_rank(content: PairTable | ByQuery) -> bool | None:
+    """Whether documents have ranks instead of scores; None if they are lists."""
+    return None if isinstance(content, ByQuery) else content.by_rank
 
 
 class _Division(NamedTuple):
-    """How files of this format, with so many bytes in all, are divided into at least so many ranges."""
+    """How the files of a run, with so many bytes in all, are divided into at least so many ranges."""
 
-    form: Format
+    first: _BeginningOfFile
+    content: PairTable | ByQuery
+    """of the beginning of the first file"""
+    reading: Reading
     size: int
     ranges: int
 
     def ranges_of(self, path: str, version: FileVersion) -> list[FileRange]:
         """The ranges of one file."""
-        file = InputFile(path)
-        if not _is_divided(file, self.form):
+        begins = _BeginningOfFile.of(InputFile(path), self.reading)
+        if path != self.first.file.path:
+            self._check_like_first(begins)
+        if not begins.is_divided:
             return [FileRange(path, version)]
-        if self.form != "parquet":
+        if begins.form != "parquet":
             return text_ranges(path, version, max(1, min(_BYTES, self.size // self.ranges)))
-        return [FileRange(path, version, bounds) for bounds in self._row_groups(ArrowFile(file, "parquet"))]
+        return [FileRange(path, version, bounds) for bounds in self._row_groups(ArrowFile(begins.file, "parquet"))]
+
+    def _check_like_first(self, other: _BeginningOfFile) -> None:
+        """An error if another file cannot be of the same run, because it has another format or other columns."""
+        first = self.first
+        if other.form != first.form:
+            what = f"this is {IN_PROSE[other.form]}, and {first.file.name} is {IN_PROSE[first.form]}"
+            raise KaratError(what, place=other.file.name, hint="Name the files of one format.")
+        if not other.is_divided and other.form in ("json", "jsonl", "feather"):
+            return  # it might have to be read as a whole
+        content, _ = open_file(other.part, self.reading)
+        if _is_by_rank(content) != _is_by_rank(self.content):
+            what = f"the columns differ from those of {first.file.name}"
+            raise KaratError(what, place=other.file.name, hint="The files of one table have the same columns.")
 
     def _row_groups(self, file: ArrowFile) -> Iterator[RangeBounds]:
         """Row groups next to each other, with not too many rows in all."""
