@@ -118,6 +118,19 @@ def test_options_mean_what_they_mean_locally(spark: SparkSession, tmp_path: Path
     assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES, **options))
 
 
+def test_a_function_that_matches_documents_is_sent_to_the_executors(spark: SparkSession, tmp_path: Path) -> None:
+    truth, run = tmp_path / "truth.jsonl", tmp_path / "run.jsonl"
+    truth.write_text("".join(f'{{"query": "q{at}", "docs": ["D{at}"]}}\n' for at in range(9)))
+    run.write_text("".join(f'{{"query": "q{at}", "docs": ["x", "d{at}"]}}\n' for at in range(9)))
+
+    def match(found: Any, gold: Any) -> bool:
+        return str(found) == str(gold).lower()
+
+    found = outcome(lambda: evaluate(truth, run, MEASURES, session=spark, match=match))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES, match=match))
+    assert found["means"]["RR"] == 0.5
+
+
 def test_an_error_names_the_file_and_the_line(spark: SparkSession, tmp_path: Path) -> None:
     truth, run = write_truth(tmp_path, 10), write_run(tmp_path, rows_of_queries(20), "trec")
     lines = run.read_text().splitlines()

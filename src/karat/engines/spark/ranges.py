@@ -7,7 +7,6 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -98,9 +97,7 @@ class RangeWork:
             return _result(rest, None)
         limit_threads(1)  # the other cores have tasks of their own
         try:
-            judged = judge_range(
-                _truth_in_executor(pickle.dumps(self.truth)), part.at, self.plan, self.name, part.apart
-            )
+            judged = judge_range(_truth_in_executor(self.truth), part.at, self.plan, self.name, part.apart)
         except NoSuchFileError as error:
             what = f"an executor (on {platform.node()}) does not find this file, which the driver has found"
             raise KaratError(what, place=error.place, hint=_SHARED) from None
@@ -112,11 +109,19 @@ def _result(part: PartResult, report: RangeReport | None) -> BucketResult:
     return BucketResult(part.queries, part.values, part.digests, part.facts, report)
 
 
-@lru_cache(maxsize=1)
-def _truth_in_executor(pickled: bytes) -> Truth:
-    """The ground truth in pickled files, which a Python process of an executor reads once."""
-    files: TruthFiles = pickle.loads(pickled)  # noqa: S301  # this process has pickled it
-    return files.read()
+_read: dict[bytes, Truth] = {}
+"""the ground truth that this process has read, by its pickled files"""
+
+
+def _truth_in_executor(files: TruthFiles) -> Truth:
+    """The ground truth, which a Python process of an executor reads once for all ranges."""
+    from pyspark import cloudpickle
+
+    pickled = cloudpickle.dumps(files)  # a function that matches documents can be pickled in no other way
+    if pickled not in _read:
+        _read.clear()
+        _read[pickled] = files.read()
+    return _read[pickled]
 
 
 @dataclass(frozen=True)
