@@ -225,3 +225,14 @@ def test_an_executor_that_does_not_find_a_file_is_named(
     message = r"/no/such\.trec: an executor \(on .*\) does not find this file, which the driver has found\. Put it"
     with pytest.raises(KaratError, match=message):
         evaluate(truth, run, MEASURES, session=spark)
+
+
+@pytest.mark.parametrize("form", ["trec", "lists.jsonl"])
+def test_of_large_ground_truth_executors_read_only_the_queries_of_their_range(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr("karat.engines.spark.planning._MOST_JUDGMENTS", 10)
+    rows = [*rows_of_queries(40), ("unknown", "d1", 1.0)]
+    truth, run = write_truth(tmp_path, 38), write_run(tmp_path, rows, form)
+    found = outcome(lambda: evaluate(truth, run, MEASURES, session=spark))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))

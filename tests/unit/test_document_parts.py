@@ -24,6 +24,7 @@ from karat.evaluation.document_parts import (
     judge_range,
     judge_rest,
     queries_in_several,
+    queries_of_range,
     scores_of_parts,
 )
 from karat.evaluation.documents import EvaluationPlan
@@ -273,3 +274,29 @@ def test_files_with_ranks_and_files_with_scores_are_not_one_run(tmp_path: Path) 
     (folder / "2.csv").write_text("query,doc,rank\nq1,b,1\n")
     found = outcome(lambda: evaluate_in_ranges(truth, folder, 3))
     assert f"2.csv: the columns differ from those of {folder}/1.csv" in found
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("of_truth", ["trec", "csv", "jsonl", "parquet"])
+def test_a_range_needs_the_ground_truth_of_its_queries_only(tmp_path: Path, form: str, of_truth: str) -> None:
+    judged = [("q1", "a", 1.0), ("q2", "c", 2.0), ("q2", "a", 0.0), ("q4", "a", 1.0), ("q3", "x", 1.0)]
+    table = write_run(tmp_path, judged, of_truth).rename(tmp_path / f"truth.{of_truth}")
+    columns = {"grade": "score"} if of_truth != "trec" else None
+    if of_truth == "trec":
+        table.write_text("".join(f"{query} 0 {doc} {int(grade)}\n" for query, doc, grade in judged))
+    run = write_run(tmp_path, [(f"q{at}", doc, 1.0) for at in (0, 2, 3, 7, 4) for doc in ("a", "c")], form)
+    plan = EvaluationPlan(select_measures(MEASURES), complete_options({}), CorpusMatcher(matcher_of("id")))
+    for at in plan_ranges(os.fspath(run), Reading("score"), 4).ranges:
+        queries = queries_of_range(at, plan)
+        some, every = (read_truth(table, columns=columns, queries=each) for each in (queries, None))
+        assert {*some.queries} == queries & {*every.queries}
+        assert repr(judge_range(some, at, plan).part) == repr(judge_range(every, at, plan).part)
+
+
+def test_the_ranges_of_all_files_are_as_many_as_are_wanted(tmp_path: Path) -> None:
+    rows = [(f"q{at:03}", "a", 1.0) for at in range(100)]
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for at in range(8):
+        write_run(tmp_path, rows, "parquet", 1).rename(folder / f"{at}.parquet")
+    assert len(plan_ranges(os.fspath(folder), Reading("score"), 16).ranges) == 16

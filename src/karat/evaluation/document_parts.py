@@ -17,7 +17,8 @@ way to call it for many ranges, in threads, processes or on a cluster, gets the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -29,7 +30,7 @@ from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, check_fa
 from karat.evaluation.facts import DocumentFacts
 from karat.reading.bytes.file_ranges import FileRange
 from karat.reading.bytes.input_file import InputFile
-from karat.reading.pairs.any_source import Truth, read_run, require_truth
+from karat.reading.pairs.any_source import Run, Truth, read_run, require_truth
 from karat.reading.pairs.grouping import Locate
 from karat.reading.pairs.numeric_ids import Note, NumericIds
 from karat.reading.pairs.range_runs import LooseRows, LooseRun, RangeRun
@@ -92,20 +93,31 @@ def judge_range(
     truth: Truth, at: FileRange, plan: EvaluationPlan, name: str = "", apart: frozenset[str] = frozenset()
 ) -> RangeResult:
     """Judge a range of a run, without the queries that are `apart`. An error names the line of the whole file."""
-    file = InputFile(at.path, at.bounds)
-    at.check_version(file.name)
-    inputs, matcher = plan.inputs, plan.matching.matcher
-    columns, form, label = inputs.run_columns, inputs.run_format, name or "the run"
-    try:
-        run = read_run(file, truth, columns=columns, format=form, key=matcher.key, name=label)
+    with _opened(at, truth, plan, name) as run:
         whole = RangeRun(run, apart) if isinstance(run, TableRun) else None
         documents = JudgedDocuments.judge(truth, whole or run, plan, is_part=True)
-        result = RangeResult(PartResult.of(documents, plan), whole.loose if whole else LooseRows.of(()))
+        return RangeResult(PartResult.of(documents, plan), whole.loose if whole else LooseRows.of(()))
+
+
+def queries_of_range(at: FileRange, plan: EvaluationPlan, name: str = "") -> frozenset[str]:
+    """The queries that have rows in a range. No others are needed of the ground truth, if it is large."""
+    with _opened(at, Truth.empty(), plan, name) as run:
+        return frozenset(query for load in run.batches() for query in load().queries)
+
+
+@contextmanager
+def _opened(at: FileRange, truth: Truth, plan: EvaluationPlan, name: str) -> Iterator[Run]:
+    """The run in a range. An error about it names the line of the whole file; it is an error if the file is changed."""
+    file = InputFile(at.path, at.bounds)
+    at.check_version(file.name)
+    inputs, key = plan.inputs, plan.matching.matcher.key
+    columns, form = inputs.run_columns, inputs.run_format
+    try:
+        yield read_run(file, truth, columns=columns, format=form, key=key, name=name or "the run")
     except KaratError as error:
         at.check_version(file.name)
         raise in_whole_file(error, file) from None
     at.check_version(file.name)
-    return result
 
 
 def queries_in_several(results: Sequence[Sequence[str]], loose: Iterable[str]) -> frozenset[str] | None:

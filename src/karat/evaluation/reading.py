@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from numbers import Integral
@@ -107,10 +107,13 @@ def paths_of(*sources: Any) -> tuple[str, ...]:
     return tuple(os.fsdecode(source) for source in sources if isinstance(source, str | os.PathLike))
 
 
-def read_judgments(truth: Any, inputs: ReadingOptions, matcher: Matcher) -> Truth:
-    """Read ground truth, with the keys that a matcher compares."""
+def read_judgments(
+    truth: Any, inputs: ReadingOptions, matcher: Matcher, queries: Container[str] | None = None
+) -> Truth:
+    """Read ground truth, with the keys that a matcher compares; of a table, only some `queries`, if they are named."""
     columns, form = inputs.truth_columns, inputs.truth_format
-    return read_truth(truth, columns=columns, format=form, split=inputs.split, key=matcher.gold_key)
+    key = matcher.gold_key
+    return read_truth(truth, columns=columns, format=form, split=inputs.split, key=key, queries=queries)
 
 
 def read_labelled_judgments(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
@@ -70,7 +69,7 @@ class DocumentWork:
 
     def _read_truth(self, table: Any, matcher: Matcher, as_spans: bool) -> Any:
         if isinstance(table, pa.Table) and not len(table):
-            return Truth((), np.zeros(1, np.int64), [], np.empty(0))
+            return Truth.empty()
         if as_spans:
             return table
         truth = read_truth(table, columns=self.truth.columns, key=matcher.gold_key, name=self.truth.name)

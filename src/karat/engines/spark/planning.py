@@ -31,6 +31,7 @@ PLAN = logging.getLogger("karat.spark")
 """says how a run is read, and why"""
 
 _TASKS_PER_CORE = 3  # so that no core waits for long at the end
+_MOST_JUDGMENTS = 1 << 20  # in the memory of each Python process, where they take up to 100 MB
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
@@ -92,6 +93,7 @@ def _planned(
         truth = qrels_of_split(truth, None)
     truth_files = TruthFiles(truth, _versions(truth), inputs, matcher)
     judgments = truth_files.read()
+    truth_files = truth_files._replace(is_large=len(judgments.docs) > _MOST_JUDGMENTS)
     reading = Reading("score", inputs.run_columns, inputs.run_format)
     ranges = plan_ranges(run, reading, _TASKS_PER_CORE * _cores(session))
     return RangeEvaluation(session, judgments, truth_files, ranges, plan, name, stack)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from karat.engines.spark.shipping import error_from, for_executors
 from karat.engines.spark.shuffle import collect_table
 from karat.engines.spark.worker import BUCKET, ERROR, QUERY, REPORT, BucketResult, BucketWork
 from karat.errors import KaratError, NoSuchFileError, shown
-from karat.evaluation.document_parts import PartResult, judge_range, judge_rest, queries_in_several
+from karat.evaluation.document_parts import PartResult, judge_range, judge_rest, queries_in_several, queries_of_range
 from karat.evaluation.documents import EvaluationPlan
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments
 from karat.matching.matcher import Matcher
@@ -43,12 +43,16 @@ class TruthFiles(NamedTuple):
     files: tuple[FileRange, ...]
     inputs: ReadingOptions
     matcher: Matcher
+    is_large: bool = False
+    """whether a Python process of an executor should not keep all of it in memory"""
 
-    def read(self) -> Truth:
-        """The ground truth; an error if it was changed since."""
+    def read(self, queries: Container[str] | None = None) -> Truth:
+        """The ground truth of all queries, or of some; an error if it was changed since."""
         for file in self.files:
             file.check_version(self.path)
-        return read_judgments(self.path, self.inputs, self.matcher)
+        truth = read_judgments(self.path, self.inputs, self.matcher, queries)
+        pa.default_memory_pool().release_unused()  # or Arrow keeps the memory of what was read and left out
+        return truth
 
 
 class RangeReport(NamedTuple):
@@ -97,12 +101,18 @@ class RangeWork:
             return _result(rest, None)
         limit_threads(1)  # the other cores have tasks of their own
         try:
-            judged = judge_range(_truth_in_executor(self.truth), part.at, self.plan, self.name, part.apart)
+            judged = judge_range(self._truth_for(part.at), part.at, self.plan, self.name, part.apart)
         except NoSuchFileError as error:
             what = f"an executor (on {platform.node()}) does not find this file, which the driver has found"
             raise KaratError(what, place=error.place, hint=_SHARED) from None
         queries = (*judged.part.queries, *judged.part.facts.documents.unknown)
         return _result(judged.part, RangeReport(queries, judged.loose))
+
+    def _truth_for(self, at: FileRange) -> Truth:
+        """The ground truth that a range needs, in an executor."""
+        if self.truth.is_large:
+            return self.truth.read(queries_of_range(at, self.plan, self.name))
+        return _truth_in_executor(self.truth)
 
 
 def _result(part: PartResult, report: RangeReport | None) -> BucketResult:

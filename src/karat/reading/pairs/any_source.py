@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,11 +45,12 @@ def read_truth(
     split: str | None = None,
     key: Key = _BY_ID,
     name: str = "the ground truth",
+    queries: Container[str] | None = None,
 ) -> Truth:
     """Read the judged documents of each query.
 
     `columns` maps column names, `format` is the format of a file if it is not to be detected, `split` is that of a BEIR
-    data set, and `name` is used in errors.
+    data set, and `name` is used in errors. If `queries` are named, others are left out of a table, which may be large.
     """
     if isinstance(source, Truth):
         return source
@@ -60,9 +61,10 @@ def read_truth(
         truth = _truth_by_query(content, key, name)
     else:
         check_matched_by_id(key, "a table", name, gold=True)
-        truth = _truth_of_table(content, key)
+        truth = _truth_of_table(content, key, queries)
     truth = replace(truth, notes=(*notes, *truth.notes))
-    require_truth(truth.queries)
+    if queries is None:
+        require_truth(truth.queries)
     return truth
 
 
@@ -132,9 +134,9 @@ def _open_truth(
     raise KaratError(f"{shown(source)} is not ground truth", hint=_collect_hint(source) + _TRUTH_HINT)
 
 
-def _truth_of_table(table: PairTable | Truth, key: Key) -> Truth:
+def _truth_of_table(table: PairTable | Truth, key: Key, queries: Container[str] | None = None) -> Truth:
     """The ground truth in a table: of a file, or in rows that were read already."""
-    return table.normalized_by(key) if isinstance(table, Truth) else truth_from_table(table, key)
+    return table.normalized_by(key) if isinstance(table, Truth) else truth_from_table(table, key, queries)
 
 
 def require_truth(queries: Sequence[str]) -> None:

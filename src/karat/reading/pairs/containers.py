@@ -56,6 +56,11 @@ class Truth:
     notes: tuple[Note, ...] = ()
     labels: GradesFromLabels | None = None
 
+    @classmethod
+    def empty(cls) -> Truth:
+        """No judged documents."""
+        return cls((), np.zeros(1, np.int64), [], np.empty(0))
+
     def graded_by(self, gold: int) -> str:
         """`, graded by NAME` if the grade of a judged document is from a label, for the reason why it matched."""
         return "" if self.labels is None or not self.labels.rows[gold] else f", graded by {self.labels.by}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +31,14 @@ class NumberedRows(NamedTuple):
     query_number: NDArray[np.int32]
     docs: Column
     scores: Floats
+
+    def of_queries(self, wanted: Container[str]) -> NumberedRows:
+        """The rows of some queries."""
+        is_wanted = np.fromiter((query in wanted for query in self.queries), bool, len(self.queries))
+        rows = np.flatnonzero(is_wanted[self.query_number])
+        numbers = (np.cumsum(is_wanted, dtype=np.int32) - 1)[self.query_number[rows]]
+        queries = list(compress(self.queries, is_wanted))
+        return NumberedRows(queries, numbers, self.docs.take(row_indices(rows)), self.scores[rows])
 
 
 def group_consecutive(query: Column, doc: Column, number: Floats, locate: Locate) -> ScoredRows:

@@ -20,8 +20,8 @@ from karat.reading.pairs.files import Reading, open_file
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.pairs.tables import ByQuery, PairTable
 
-_BYTES = 64 << 20  # of text in a range
-_ROWS = 1 << 20  # of a Parquet file in a range, unless a row group has more
+_BYTES = 32 << 20  # of text in a range
+_ROWS = 1 << 19  # of a Parquet file in a range, unless a row group has more
 _BEGINNING = 1 << 16  # bytes of text
 
 
@@ -113,7 +113,8 @@ class _Division(NamedTuple):
             return [FileRange(path, version)]
         if begins.form != "parquet":
             return text_ranges(path, version, max(1, min(_BYTES, self.size // self.ranges)))
-        return [FileRange(path, version, bounds) for bounds in self._row_groups(ArrowFile(begins.file, "parquet"))]
+        rows = ArrowFile(begins.file, "parquet").rows_of_groups()
+        return [FileRange(path, version, bounds) for bounds in self._row_groups(rows, version.size)]
 
     def _check_like_first(self, other: _BeginningOfFile) -> None:
         """An error if another file cannot be of the same run, because it has another format or other columns."""
@@ -128,10 +129,10 @@ class _Division(NamedTuple):
             what = f"the columns differ from those of {first.file.name}"
             raise KaratError(what, place=other.file.name, hint="The files of one table have the same columns.")
 
-    def _row_groups(self, file: ArrowFile) -> Iterator[RangeBounds]:
-        """Row groups next to each other, with not too many rows in all."""
-        sizes = file.rows_of_groups()
-        most = min(_ROWS, sum(sizes) // self.ranges)
+    def _row_groups(self, sizes: Sequence[int], bytes_of_file: int) -> Iterator[RangeBounds]:
+        """Row groups next to each other, with not too many rows in all; `sizes` are the rows of each group."""
+        rows_of_all_files = sum(sizes) * self.size // max(bytes_of_file, 1)
+        most = min(_ROWS, rows_of_all_files // self.ranges)
         start, rows = 0, 0
         for group, size in enumerate(sizes):
             if rows and rows + size > most:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -192,14 +192,15 @@ def both(first: Place, second: Place) -> Place:
     return Place(f"{first} and {second}")
 
 
-def truth_from_table(table: PairTable, key: Key) -> Truth:
-    """The ground truth in a table."""
-    if small := table.small():
+def truth_from_table(table: PairTable, key: Key, queries: Container[str] | None = None) -> Truth:
+    """The ground truth in a table: that of all queries, or of some."""
+    if queries is None and (small := table.small()):
         truth = truth_from_mapping(small, key, table.name)
     else:
         from karat.reading.pairs.grouping import as_table
 
-        truth = truth_from_rows(as_table(_read_all(table), table.locate)).normalized_by(key)
+        rows = _read_all(table, queries)
+        truth = truth_from_rows(as_table(rows, table.locate)).normalized_by(key) if rows else Truth.empty()
     return replace(truth, notes=table.notes)
 
 
@@ -227,19 +228,19 @@ def _consecutive(table: PairTable, part: Callable[[], Columns]) -> ScoredRows:
     return group_consecutive(*part(), table.locate)
 
 
-def _read_all(table: PairTable) -> NumberedRows:
-    """All rows of a table of ground truth."""
+def _read_all(table: PairTable, queries: Container[str] | None) -> NumberedRows | None:
+    """All rows of a table of ground truth, or those of some queries; None if these have none."""
     from karat.reading.pairs.grouping import RowBuilder
 
     builder = RowBuilder()
     for part in _numbered_parts(table):
-        builder.append(part)
+        builder.append(part if queries is None else part.of_queries(queries))
         if len(builder) > MOST_ROWS:
             what = f"the ground truth has more than {MOST_ROWS:,} rows, which are read into memory together"
             raise KaratError(what, place=table.name, hint="Split it by query into several files.")
-    if not len(builder):
+    if not len(builder) and queries is None:
         raise table.empty_error()
-    return builder.take()
+    return builder.take() if len(builder) else None
 
 
 def _numbered_parts(table: PairTable, progress: Progress | None = None) -> Iterator[NumberedRows]:
