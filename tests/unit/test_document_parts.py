@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -34,6 +36,7 @@ from karat.options import complete_options
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.files import Reading
 from karat.reading.pairs.range_plan import plan_ranges
+from karat.reading.pairs.range_runs import NotGroupedError
 from karat.registry.selection import select_measures
 
 MEASURES = ["AP", "nDCG@3", "RR", "R@2", "Judged@5"]
@@ -61,15 +64,14 @@ def evaluate_in_ranges(truth: Path, run: Path, ranges: int, **options: Any) -> S
     def judged(apart: frozenset[str]) -> list[RangeResult]:
         return [judge_range(judgments, at, plan, apart=apart) for at in planned.ranges]
 
-    results = judged(frozenset())
-    of_ranges = [(*each.part.queries, *each.part.facts.documents.unknown) for each in results]
-    loose = [query for each in results for query in set(each.loose.queries.to_pylist())]
-    several = queries_in_several(of_ranges, loose)
-    if several is None:
+    try:
+        results = judged(frozenset())
+        several = queries_in_several([each.report for each in results])
+        if several:
+            results = judged(several)
+    except NotGroupedError:
         return None
-    if several:
-        results = judged(several)
-    done = [query for each in results for query in (*each.part.queries, *each.part.facts.documents.unknown)]
+    done = [query for each in results for query in each.report.queries]
     rest = judge_rest(judgments, done, [each.loose for each in results], plan, planned.name, planned.locate)
     parts = [*(each.part for each in results), rest]
     queries, values, digests, facts = _joined(parts)
@@ -300,3 +302,36 @@ def test_the_ranges_of_all_files_are_as_many_as_are_wanted(tmp_path: Path) -> No
     for at in range(8):
         write_run(tmp_path, rows, "parquet", 1).rename(folder / f"{at}.parquet")
     assert len(plan_ranges(os.fspath(folder), Reading("score"), 16).ranges) == 16
+
+
+def test_rows_in_any_order_are_not_kept_to_be_put_together(tmp_path: Path) -> None:
+    rows = [(f"q{at % 6}", f"d{at}", 1.0) for at in range(60)]
+    run, truth = write_run(tmp_path, rows, "trec"), write_truth(tmp_path)
+    plan = EvaluationPlan(select_measures(MEASURES), complete_options({}), CorpusMatcher(matcher_of("id")))
+    (at,) = plan_ranges(os.fspath(run), Reading("score")).ranges
+    with pytest.raises(NotGroupedError):
+        judge_range(read_truth(truth), at, plan)
+
+
+def test_more_loose_rows_than_fit_into_memory_are_not_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, truth = write_run(tmp_path, [("q1", f"d{at}", 1.0) for at in range(60)], "trec"), write_truth(tmp_path)
+    assert evaluate_in_ranges(truth, run, 3) is not None
+    monkeypatch.setattr("karat.evaluation.document_parts._MOST_LOOSE", 50)
+    assert evaluate_in_ranges(truth, run, 3) is None
+
+
+@pytest.mark.parametrize("form", ["trec.gz", "feather", "json"])
+def test_a_file_that_cannot_be_divided_need_not_be_grouped_by_query(tmp_path: Path, form: str) -> None:
+    rows = [(f"q{at % 6}", f"{'abc'[at % 3]}{at}", 1.0) for at in range(60)]
+    run, truth = tmp_path / f"run.{form}", write_truth(tmp_path)
+    if form == "trec.gz":
+        run.write_bytes(gzip.compress(write_run(tmp_path, rows, "trec").read_bytes()))
+    elif form == "json":
+        names = ("query", "doc", "score")
+        run.write_text(json.dumps([dict(zip(names, row, strict=True)) for row in rows]))
+    else:
+        feather.write_feather(pq.read_table(write_run(tmp_path, rows, "parquet")), run)
+    found = outcome(lambda: evaluate_in_ranges(truth, run, 3))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))

@@ -206,7 +206,7 @@ def test_only_one_byte_order_mark_is_removed_from_the_start_of_a_file(size: int,
 def test_a_score_is_a_double_in_any_decimal_notation(text: str, number: float, comment: str, write: Write) -> None:
     run = TableRun(trec.TrecTable(InputFile(write(f"{comment}q Q0 a 1 {text} t\nq Q0 b 2 0.25 t\n")), "score"))
     (batch,) = run.grouped_batches()
-    assert batch().scores.tolist() == [number, 0.25]  # type: ignore[union-attr]  # this batch is a ScoredRows
+    assert batch().scores.tolist() == [number, 0.25]
 
 
 def test_an_infinite_score_ranks_first_and_a_negatively_infinite_one_last(write: Write) -> None:

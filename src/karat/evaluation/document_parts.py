@@ -17,7 +17,7 @@ way to call it for many ranges, in threads, processes or on a cluster, gets the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -33,17 +33,15 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs.any_source import Run, Truth, read_run, require_truth
 from karat.reading.pairs.grouping import Locate
 from karat.reading.pairs.numeric_ids import Note, NumericIds
-from karat.reading.pairs.range_runs import LooseRows, LooseRun, RangeRun
+from karat.reading.pairs.range_runs import LooseRows, LooseRun, NotGroupedError, RangeRun, most_apart
 from karat.reading.pairs.tables import TableRun
 from karat.scores import Scores
 
 Digests = Mapping[str, Mapping[str, str]]
 """the digests of the ground truth, by kind and query"""
 
-_MOST_SPLIT = 0.03
-"""the share of queries that may have rows in several ranges, besides the first and the last of each range"""
 _MOST_LOOSE = 1 << 24
-"""rows, which are in memory together"""
+"""loose rows of all ranges, which are in memory together"""
 
 
 class PartFacts(NamedTuple):
@@ -82,19 +80,35 @@ class PartResult:
         )
 
 
+class RangeReport(NamedTuple):
+    """What has to be known of a range before all ranges are put together."""
+
+    queries: tuple[str, ...]
+    """those that have all their rows in this range, as far as it can tell, with or without ground truth"""
+    loose: LooseRows
+
+
 class RangeResult(NamedTuple):
     """The result of a range, and the rows of its other queries."""
 
     part: PartResult
     loose: LooseRows
 
+    @property
+    def report(self) -> RangeReport:
+        """What has to be known of it before the others are put together with it."""
+        return RangeReport((*self.part.queries, *self.part.facts.documents.unknown), self.loose)
+
 
 def judge_range(
     truth: Truth, at: FileRange, plan: EvaluationPlan, name: str = "", apart: frozenset[str] = frozenset()
 ) -> RangeResult:
-    """Judge a range of a run, without the queries that are `apart`. An error names the line of the whole file."""
+    """Judge a range of a run, without the queries that are `apart`. An error names the line of the whole file.
+
+    A `NotGroupedError` if its rows are not grouped by query.
+    """
     with _opened(at, truth, plan, name) as run:
-        whole = RangeRun(run, apart) if isinstance(run, TableRun) else None
+        whole = RangeRun(run, apart, at.bounds is None) if isinstance(run, TableRun) else None
         documents = JudgedDocuments.judge(truth, whole or run, plan, is_part=True)
         return RangeResult(PartResult.of(documents, plan), whole.loose if whole else LooseRows.of(()))
 
@@ -120,15 +134,19 @@ def _opened(at: FileRange, truth: Truth, plan: EvaluationPlan, name: str) -> Ite
     at.check_version(file.name)
 
 
-def queries_in_several(results: Sequence[Sequence[str]], loose: Iterable[str]) -> frozenset[str] | None:
-    """The queries that have rows in several ranges, from those of each range that are whole there, and the loose ones.
+def queries_in_several(reports: Collection[RangeReport]) -> frozenset[str]:
+    """The queries that are whole in a range, as far as it can tell, but have rows in others.
 
-    None if there are so many that the file is not grouped by query.
+    A `NotGroupedError` if there are so many of them, or of loose rows, that the run is not grouped by query.
     """
-    times = Counter(query for queries in results for query in queries)
-    times.update(set(loose))
+    if sum(len(report.loose) for report in reports) > _MOST_LOOSE:
+        raise NotGroupedError
+    times = Counter(query for report in reports for query in report.queries)
+    times.update({query for report in reports for query in report.loose.queries.unique().to_pylist()})
     several = frozenset(query for query, count in times.items() if count > 1)
-    return None if len(several) > max(_MOST_SPLIT * len(times), 1) else several
+    if len(several) > most_apart(len(times)):
+        raise NotGroupedError
+    return several
 
 
 def judge_rest(

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from karat.engines.spark.buckets import Buckets, CollectedBuckets
@@ -18,7 +19,14 @@ from karat.engines.spark.shipping import error_from, for_executors
 from karat.engines.spark.shuffle import collect_table
 from karat.engines.spark.worker import BUCKET, ERROR, QUERY, REPORT, BucketResult, BucketWork
 from karat.errors import KaratError, NoSuchFileError, shown
-from karat.evaluation.document_parts import PartResult, judge_range, judge_rest, queries_in_several, queries_of_range
+from karat.evaluation.document_parts import (
+    PartResult,
+    RangeReport,
+    judge_range,
+    judge_rest,
+    queries_in_several,
+    queries_of_range,
+)
 from karat.evaluation.documents import EvaluationPlan
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments
 from karat.matching.matcher import Matcher
@@ -26,7 +34,7 @@ from karat.reading.bytes.file_ranges import FileRange
 from karat.reading.bytes.threads import limit_threads
 from karat.reading.pairs.any_source import Truth
 from karat.reading.pairs.range_plan import RunRanges
-from karat.reading.pairs.range_runs import LooseRows
+from karat.reading.pairs.range_runs import LooseRows, NotGroupedError
 from karat.registry import Measure
 from karat.scores import Scores
 
@@ -53,14 +61,6 @@ class TruthFiles(NamedTuple):
         truth = read_judgments(self.path, self.inputs, self.matcher, queries)
         pa.default_memory_pool().release_unused()  # or Arrow keeps the memory of what was read and left out
         return truth
-
-
-class RangeReport(NamedTuple):
-    """What the driver has to know before it puts ranges together."""
-
-    queries: tuple[str, ...]
-    """those that have all their rows in this range, with or without ground truth"""
-    loose: LooseRows
 
 
 class RangeToJudge(NamedTuple):
@@ -105,8 +105,11 @@ class RangeWork:
         except NoSuchFileError as error:
             what = f"an executor (on {platform.node()}) does not find this file, which the driver has found"
             raise KaratError(what, place=error.place, hint=_SHARED) from None
-        queries = (*judged.part.queries, *judged.part.facts.documents.unknown)
-        return _result(judged.part, RangeReport(queries, judged.loose))
+        except NotGroupedError as reason:
+            return BucketResult(
+                (), {str(measure()): np.empty(0) for measure in self.measures}, {"judged": ()}, None, reason
+            )
+        return _result(judged.part, judged.report)
 
     def _truth_for(self, at: FileRange) -> Truth:
         """The ground truth that a range needs, in an executor."""
@@ -162,12 +165,10 @@ class RangeEvaluation:
         from pyspark.sql import functions as F
 
         frame, reports = self._judged(work, range(len(self.run.ranges)))
-        several = queries_in_several(
-            [report.queries for report in reports.values()],
-            (query for report in reports.values() for query in report.loose.queries.unique().to_pylist()),
-        )
-        if several is None:
-            raise RowsNeededError(f"{self.run.name} is not grouped by query")
+        try:
+            several = queries_in_several(reports.values())
+        except NotGroupedError:
+            raise self._not_grouped() from None
         if several and self.run.has_lists:
             what = f"query {shown(min(several))} is listed twice"
             raise KaratError(what, place=self.run.name, hint="List all documents of a query together.")
@@ -178,6 +179,9 @@ class RangeEvaluation:
             reports |= others
         rest = work.run(len(self.run.ranges), self._rest([reports[number] for number in sorted(reports)]))
         return frame.unionByName(self.session.createDataFrame(rest, schema=work.schema()))
+
+    def _not_grouped(self) -> RowsNeededError:
+        return RowsNeededError(f"{self.run.name} is not grouped by query")
 
     def _rest(self, reports: Sequence[RangeReport]) -> Rest:
         done = frozenset(query for report in reports for query in report.queries)
@@ -204,6 +208,8 @@ class RangeEvaluation:
             raise error_from(text.as_py())
         rows = zip(reports[BUCKET].to_pylist(), reports[REPORT].to_pylist(), strict=True)
         loaded = {number: pickle.loads(report) for number, report in rows}  # noqa: S301  # executors run our code
+        if any(isinstance(report, NotGroupedError) for report in loaded.values()):
+            raise self._not_grouped()
         return frame.withColumn(REPORT, F.lit(None).cast("binary")), loaded
 
 

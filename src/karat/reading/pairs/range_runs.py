@@ -19,6 +19,17 @@ from karat.reading.pairs.grouping import Locate, RowBuilder, as_batches, number_
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.pairs.tables import TableRun
 
+_MOST_APART = 0.03
+
+
+class NotGroupedError(Exception):
+    """The rows of a run are not grouped by query: rows of many queries are not next to each other."""
+
+
+def most_apart(queries: int) -> int:
+    """How many of so many queries may have rows that are not next to each other, in a run that is grouped by query."""
+    return max(int(_MOST_APART * queries), 1)
+
 
 class LooseRows(NamedTuple):
     """Rows of queries that may have other rows in other ranges, in the order of the file."""
@@ -55,6 +66,8 @@ class RangeRun:
 
     run: TableRun
     apart: frozenset[str] = frozenset()
+    is_whole_file: bool = False
+    """whether the range is a whole file, in which the rows of each query can be brought together"""
     _loose: dict[int, ScoredRows] = field(default_factory=dict, repr=False)
     """by the number of the batch that they are from"""
 
@@ -73,12 +86,17 @@ class RangeRun:
 
     def batches(self) -> Iterator[Callable[[], Batch]]:
         """The whole queries; a query may appear twice, and then `grouped_batches` leaves it out."""
-        return self._without(self.apart)
+        return self._without(self.apart, self.run.row_batches())
 
     def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
-        """The queries whose rows are next to each other."""
+        """The queries whose rows are next to each other, or are brought together here."""
+        if self.is_whole_file:
+            return self._without(self.apart, self.run.grouped_batches())
         times = Counter(query for load in self.run.row_batches() for query in load().queries)
-        return self._without(self.apart.union(query for query, count in times.items() if count > 1))
+        repeated = self.apart.union(query for query, count in times.items() if count > 1)
+        if len(repeated) - len(self.apart) > most_apart(len(times)):
+            raise NotGroupedError
+        return self._without(repeated, self.run.row_batches())
 
     def empty_error(self) -> None:
         """None: another range may have rows."""
@@ -87,11 +105,13 @@ class RangeRun:
         """The run in this range, with all rows."""
         return self.run
 
-    def _without(self, apart: frozenset[str]) -> Iterator[Callable[[], Batch]]:
+    def _without(
+        self, apart: frozenset[str], batches: Iterator[Callable[[], ScoredRows]]
+    ) -> Iterator[Callable[[], Batch]]:
         self._loose.clear()
         before: Callable[[], ScoredRows] | None = None
         at = 0
-        for load in self.run.row_batches():
+        for load in batches:
             if before is not None:
                 yield partial(self._batch, before, apart, at, is_last=False)
                 at += 1

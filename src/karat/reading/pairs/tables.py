@@ -115,7 +115,7 @@ class TableRun:
         for part in self.table.parts(self.progress):
             yield partial(_consecutive, self.table, part)
 
-    def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
+    def grouped_batches(self) -> Iterator[Callable[[], ScoredRows]]:
         """All rows, for a table whose rows are not grouped by query: in memory, or through a temporary file."""
         from karat.reading.pairs.grouping import RowBuilder, as_batches
         from karat.reading.pairs.temporary_rows import ROWS_AT_ONCE, TemporaryRows
