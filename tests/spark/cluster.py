@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,26 +61,40 @@ class Cluster:
         self.folder = folder
         self.workers: list[Server] = []
         with ExitStack() as stack:
-            master = Server.started("master.Master", folder / "master")
-            stack.callback(master.kill)
-            self.master = master.says(r"Starting Spark master at (spark://\S+)")
-            for number in range(2):
-                work = folder / f"worker{number}"
-                size = ["--cores", "1", "--memory", "500m", "--work-dir", str(work / "work")]
-                self.workers.append(Server.started("worker.Worker", work, *size, self.master))
-                stack.callback(self.workers[-1].kill)
-            master.says("Registering worker", 2)
+            self._master = Server.started("master.Master", folder / "master")
+            stack.callback(self._master.kill)
+            self.master = self._master.says(r"Starting Spark master at (spark://\S+)")
+            stack.callback(self._kill_workers)
+            self.two_workers()
             self._stop = stack.pop_all()
+
+    def two_workers(self) -> list[Server]:
+        """Workers that are running; those that were killed are replaced."""
+        running = [worker for worker in self.workers if worker.process.poll() is None]
+        while len(running) < 2:
+            work = self.folder / f"worker{len(self.workers)}"
+            size = ["--cores", "1", "--memory", "500m", "--work-dir", str(work / "work")]
+            self.workers.append(Server.started("worker.Worker", work, *size, self.master))
+            running.append(self.workers[-1])
+        self._master.says("Registering worker", len(self.workers))
+        return running
 
     def stop(self) -> None:
         self._stop.close()
 
-    def driver(self, *arguments: str) -> subprocess.Popen[str]:
-        """A Python process whose session of Spark is on this cluster, if it asks for this master."""
+    def _kill_workers(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+
+    def driver(self, *arguments: str, within: Sequence[str] = ()) -> subprocess.Popen[str]:
+        """A Python process whose session of Spark is on this cluster, if it asks for this master.
+
+        `within` is the beginning of a command that runs it.
+        """
         options = [f"--conf {name}={value}" for name, value in SETTINGS.items()]
         environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": " ".join([*options, "pyspark-shell"])}
         pipes: Mapping[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen([sys.executable, *arguments], env=environment, **pipes)
+        return subprocess.Popen([*within, sys.executable, *arguments], env=environment, **pipes)
 
 
 def wait_for(found: Callable[[], Any], seconds: float = 240) -> Any:

@@ -4,33 +4,65 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.spark.cluster import Cluster, wait_for
+from tests.spark.cluster import Cluster, Server, wait_for
 
 
-def test_a_worker_that_is_killed_in_the_middle_changes_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    """All buckets wait until the worker is killed, so that it is lost in the middle at any speed."""
-    lost, kept = (str(worker.log.parent) for worker in cluster.workers)
+@pytest.mark.parametrize(("program", "parts"), [("waiting_sums", 12), ("waiting_ranges", 6)])
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
+    cluster: Cluster, tmp_path: Path, program: str, parts: int
+) -> None:
+    """All buckets, or ranges of a file, wait until the worker is killed, so that it is lost in the middle."""
+    lost, kept = cluster.two_workers()
 
-    def buckets_on(folder: str) -> int:
+    def parts_on(worker: Server) -> int:
+        folder = str(worker.log.parent)
         return sum(path.read_text().startswith(folder) for path in tmp_path.iterdir())
 
-    with cluster.driver("-m", "tests.spark.waiting_sums", cluster.master, str(tmp_path)) as driver:
+    with cluster.driver("-m", f"tests.spark.{program}", cluster.master, str(tmp_path)) as driver:
         try:
-            wait_for(lambda: driver.poll() is not None or (buckets_on(lost) and buckets_on(kept)))
-            cluster.workers[0].kill()
+            wait_for(lambda: driver.poll() is not None or (parts_on(lost) and parts_on(kept)))
+            lost.kill()
             (tmp_path / "go").touch()
             output, errors = driver.communicate(timeout=240)
         finally:
             driver.kill()
     assert (output, errors) == ("right\n", "")
-    assert buckets_on(lost) == 1
-    assert buckets_on(kept) >= 12, "the bucket that was lost was computed again"
+    assert parts_on(lost) == 1
+    assert parts_on(kept) >= parts, "the part that was lost was computed again"
+
+
+def test_files_that_only_the_driver_finds_are_an_error_that_names_the_executor(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """The run is in a folder that is mounted for the process of the driver only."""
+    within = ["unshare", "--map-root-user", "--mount"]
+    if not shutil.which("unshare") or subprocess.run([*within, "true"], capture_output=True).returncode:
+        pytest.skip("this system does not let a process have mounts of its own")
+    files, mounted = tmp_path / "files", tmp_path / "mounted"
+    files.mkdir()
+    mounted.mkdir()
+    (tmp_path / "truth.qrels").write_text("q1 0 d1 1\n")
+    (files / "run.trec").write_text("q1 Q0 d1 1 1.5 run\n")
+    within += ["sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(files), str(mounted)]
+    words = ["-m", "karat", "evaluate", tmp_path / "truth.qrels", mounted / "run.trec", "-m", "AP", "--engine", "spark"]
+    with cluster.driver(*map(str, words), "--master", cluster.master, within=within) as driver:
+        try:
+            output, errors = driver.communicate(timeout=240)
+        finally:
+            driver.kill()
+    assert (output, driver.returncode) == ("", 2)
+    assert errors == (
+        f"karat: {mounted / 'run.trec'}: an executor (on {platform.node()}) does not find this file, which the driver"
+        " has found. Put it where all machines can read it, such as s3://bucket/folder, hdfs://host/folder or a shared"
+        " disk.\n"
+    )
 
 
 def test_a_new_session_uses_the_python_of_the_driver_and_an_error_names_another_one(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import logging
 import random
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -110,6 +112,24 @@ def test_a_query_that_fills_several_ranges_is_judged_as_a_whole(spark: SparkSess
     assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
 
 
+def test_a_query_of_five_million_rows_is_judged_as_locally(spark: SparkSession, tmp_path: Path, plan: Plans) -> None:
+    sizes = [300] * 40 + [5_000_000] + [300] * 40
+    queries = pa.array([f"q{query:03}" for query in range(len(sizes))])
+    docs = np.concatenate([np.arange(size) for size in sizes])
+    columns = {
+        "query": queries.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))),
+        "doc": pa.array(docs).cast(pa.string()),
+        "score": docs * 7919 % 1009 / 8,  # with ties
+    }
+    pq.write_table(pa.table(columns), tmp_path / "run.parquet", row_group_size=500_000)
+    truth = tmp_path / "qrels.trec"
+    judged = [(query, doc) for query in range(len(sizes)) for doc in (5, 60, 299, 999_999)]
+    truth.write_text("".join(f"q{query:03} 0 {doc} 1\n" for query, doc in judged))
+    found = outcome(lambda: evaluate(truth, tmp_path / "run.parquet", MEASURES, session=spark))
+    assert found == outcome(lambda: karat.evaluate(truth, tmp_path / "run.parquet", MEASURES))
+    assert " ranges, by the executors themselves" in plan()
+
+
 @pytest.mark.parametrize("options", [{"ties": "input"}, {"missing": "skip"}, {"duplicates": "first"}])
 def test_options_mean_what_they_mean_locally(spark: SparkSession, tmp_path: Path, options: dict[str, Any]) -> None:
     rows = [*rows_of_queries(20), ("q019", "d1", 9.0), ("q019", "d1", 8.0)]
@@ -169,6 +189,15 @@ def test_files_without_rows_are_the_error_of_a_local_evaluation(spark: SparkSess
     pq.write_table(schema.empty_table(), tmp_path / "run.parquet")
     with pytest.raises(KaratError, match=r"run\.parquet: the table has no rows"):
         evaluate(truth, tmp_path / "run.parquet", MEASURES, session=spark)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for part in ("part-0.parquet", "part-1.parquet"):
+        assert outcome(lambda: evaluate(truth, folder, MEASURES, session=spark)) == outcome(
+            lambda: karat.evaluate(truth, folder, MEASURES)
+        )
+        pq.write_table(schema.empty_table(), folder / part)
+    with pytest.raises(KaratError, match="the table has no rows"):
+        evaluate(truth, folder, MEASURES, session=spark)
 
 
 def test_scores_are_written_to_a_folder_by_the_executors(spark: SparkSession, tmp_path: Path) -> None:
@@ -210,20 +239,26 @@ def test_tables_whose_files_may_have_deleted_rows_are_refused(
         evaluate(write_truth(tmp_path, 3), tmp_path / "table", MEASURES, session=spark)
 
 
-def test_an_executor_that_does_not_find_a_file_is_named(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/no/such.trec", "does not find this file, which the driver has found"),
+        (f"{__file__}/run.trec", "cannot read this file, which the driver has read: Not a directory"),
+    ],
+)
+def test_an_executor_that_cannot_read_a_file_is_named(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, reason: str
 ) -> None:
-    """The driver finds a file whose name is another one for executors, as on a disk of its own."""
+    """The driver reads a file whose name is another one for executors, as on a disk of its own."""
     truth, run = write_truth(tmp_path, 10), write_run(tmp_path, rows_of_queries(12), "trec")
     planned = plan_ranges
 
-    def plan_elsewhere(path: str, *arguments: Any) -> Any:
-        found = planned(path, *arguments)
-        return found._replace(ranges=[FileRange("/no/such.trec", *each[1:]) for each in found.ranges])
+    def plan_elsewhere(*arguments: Any) -> Any:
+        found = planned(*arguments)
+        return found._replace(ranges=[FileRange(path, *each[1:]) for each in found.ranges])
 
     monkeypatch.setattr("karat.engines.spark.planning.plan_ranges", plan_elsewhere)
-    message = r"/no/such\.trec: an executor \(on .*\) does not find this file, which the driver has found\. Put it"
-    with pytest.raises(KaratError, match=message):
+    with pytest.raises(KaratError, match=rf"{re.escape(path)}: an executor \(on .*\) {reason}\. Put it where all"):
         evaluate(truth, run, MEASURES, session=spark)
 
 

@@ -30,7 +30,7 @@ from karat.evaluation.document_parts import (
 from karat.evaluation.documents import EvaluationPlan
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments
 from karat.matching.matcher import Matcher
-from karat.reading.bytes.file_ranges import FileRange
+from karat.reading.bytes.file_ranges import FileRange, UnreadableFileError
 from karat.reading.bytes.threads import limit_threads
 from karat.reading.pairs.any_source import Truth
 from karat.reading.pairs.range_plan import RunRanges
@@ -103,8 +103,9 @@ class RangeWork:
         try:
             judged = judge_range(self._truth_for(part.at), part.at, self.plan, self.name, part.apart)
         except NoSuchFileError as error:
-            what = f"an executor (on {platform.node()}) does not find this file, which the driver has found"
-            raise KaratError(what, place=error.place, hint=_SHARED) from None
+            raise _from_executor(error, "does not find this file, which the driver has found") from None
+        except UnreadableFileError as error:
+            raise _from_executor(error, f"cannot read this file, which the driver has read: {error.reason}") from None
         except NotGroupedError as reason:
             return BucketResult(
                 (), {str(measure()): np.empty(0) for measure in self.measures}, {"judged": ()}, None, reason
@@ -116,6 +117,11 @@ class RangeWork:
         if self.truth.is_large:
             return self.truth.read(queries_of_range(at, self.plan, self.name))
         return _truth_in_executor(self.truth)
+
+
+def _from_executor(error: KaratError, what: str) -> KaratError:
+    """An error about a file that the driver has read, with the name of the machine that cannot read it."""
+    return KaratError(f"an executor (on {platform.node()}) {what}", place=error.place, hint=_SHARED)
 
 
 def _result(part: PartResult, report: RangeReport | None) -> BucketResult:

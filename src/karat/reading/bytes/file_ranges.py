@@ -18,6 +18,14 @@ from karat.reading.bytes.remote import RemotePath, local_path
 _BUFFER = 1 << 16  # bytes
 
 
+class UnreadableFileError(KaratError):
+    """The system does not let a file be read: `reason` says why."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        self.reason = error.strerror or str(error)
+        super().__init__(f"cannot be read: {self.reason}", place=path)
+
+
 class RangeBounds(NamedTuple):
     """Where a range begins and ends: bytes of text, or row groups of a Parquet file."""
 
@@ -39,6 +47,8 @@ class FileVersion(NamedTuple):
                 state = os.stat(local_path(path))
             except FileNotFoundError:
                 raise NoSuchFileError(path) from None
+            except OSError as error:
+                raise UnreadableFileError(path, error) from None
             return cls(state.st_size, state.st_mtime_ns)
         remote = RemotePath.of(path)
         try:

@@ -22,7 +22,7 @@ from karat.errors import KaratError, NoSuchFileError, Place, did_you_mean, shown
 from karat.errors.arguments import is_remote
 from karat.reading.bytes.compression import GB, MB, decompressed
 from karat.reading.bytes.file_objects import FileObject, Readable, is_file_object
-from karat.reading.bytes.file_ranges import RangeBounds, RangeStream
+from karat.reading.bytes.file_ranges import RangeBounds, RangeStream, UnreadableFileError
 from karat.reading.bytes.kinds import PEEK, arrow_format, check_is_text, check_name, compression_of
 from karat.reading.bytes.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
 from karat.reading.bytes.remote import RemotePath, local_path
@@ -347,4 +347,4 @@ def _cannot_read(path: str, error: OSError) -> KaratError:
         return NoSuchFileError(path, did_you_mean(Path(path).name, names) or None)
     if isinstance(error, IsADirectoryError):
         return KaratError("this is a folder, not a file", place=path, hint="Name a file in it.")
-    return KaratError(f"cannot be read: {error.strerror or error}", place=path)
+    return UnreadableFileError(path, error)
