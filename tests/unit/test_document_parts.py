@@ -33,6 +33,7 @@ from karat.evaluation.documents import EvaluationPlan
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions
 from karat.matching.matchers import matcher_of
 from karat.options import complete_options
+from karat.reading.bytes.file_ranges import FileVersion
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.files import Reading
 from karat.reading.pairs.range_plan import plan_ranges
@@ -53,7 +54,7 @@ class _Known:
         self.notes = notes
 
 
-def evaluate_in_ranges(truth: Path, run: Path, ranges: int, **options: Any) -> Scores | None:
+def evaluate_in_ranges(truth: Path | str, run: Path | str, ranges: int, **options: Any) -> Scores | None:
     """An engine that evaluates one range after the other; None if the file is not grouped by query."""
     settings = complete_options(options)
     measures = select_measures(MEASURES, settings["rel"])
@@ -335,3 +336,9 @@ def test_a_file_that_cannot_be_divided_need_not_be_grouped_by_query(tmp_path: Pa
         feather.write_feather(pq.read_table(write_run(tmp_path, rows, "parquet")), run)
     found = outcome(lambda: evaluate_in_ranges(truth, run, 3))
     assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+
+
+def test_a_file_that_cannot_be_looked_at_is_an_error(tmp_path: Path) -> None:
+    path = write_truth(tmp_path) / "run.trec"
+    with pytest.raises(KaratError, match=r"qrels/run\.trec: cannot be read: Not a directory"):
+        FileVersion.of(os.fspath(path))

@@ -11,6 +11,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -30,12 +31,15 @@ from karat.reading.bytes.arrow_file import ArrowFile
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.part_files import DESCRIPTION
 from karat.reading.bytes.remote import RemotePath
+from karat.reading.pairs.files import Reading
 from karat.reading.pairs.paths import expand
+from karat.reading.pairs.range_plan import plan_ranges
 from karat.reading.texts.texts import Text, read_texts
 from tests.block_size import block_size
 from tests.compressions import COMPRESS
 from tests.end_to_end.in_process import printed, run_here
 from tests.stored_scores import store
+from tests.unit.test_document_parts import MEASURES, evaluate_in_ranges, outcome
 
 QRELS, RUN = b"q1 0 a 1\nq2 0 b 1\n", b"q1 Q0 a 1 2 t\nq2 Q0 x 1 2 t\nq2 Q0 b 2 1 t\n"
 MB = 1 << 20
@@ -153,6 +157,33 @@ def test_large_files_are_read_in_parts(put: Put) -> None:
         assert tracemalloc.get_traced_memory()[1] < 4 * MB
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/ranges/", "s3://bucket/ranges/*.trec", "s3a://bucket/ranges/1.trec"])
+def test_a_run_on_s3_is_divided_into_ranges(path: str, put: Put, tmp_path: Path) -> None:
+    truth, run = put("truth of ranges", QRELS), tmp_path / "run.trec"
+    lines = [b"q1 Q0 a 1 2 t\n", b"q1 Q0 c 1 1 t\n", b"q2 Q0 x 1 2 t\n", b"q2 Q0 b 2 1 t\n", b"q3 Q0 b 2 1 t\n"]
+    put("ranges/1.trec", b"".join(lines[:3]))
+    put("ranges/2.trec", b"".join(lines[3:]))
+    run.write_bytes(b"".join(lines[:3] if path.endswith("1.trec") else lines))
+    assert len(plan_ranges(path, Reading("score"), 4).ranges) >= 4
+    found = outcome(lambda: evaluate_in_ranges(truth, path, 4))
+    assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
+
+
+def test_a_row_of_a_run_on_s3_that_is_wrong_is_named_by_its_line(put: Put) -> None:
+    truth, run = put("truth of ranges", QRELS), put("wrong.trec", RUN + b"q3 Q0 c 1 x t\n")
+    found = outcome(lambda: evaluate_in_ranges(truth, run, 4))
+    assert "s3://bucket/wrong.trec:4: score 'x' is not a number" in found
+    for path in ("s3://bucket/no such run", "s3://bucket/none/*.trec"):
+        assert outcome(partial(evaluate_in_ranges, truth, path, 4)) == str(error_in(path))
+
+
+def test_a_file_on_s3_that_is_written_after_it_was_divided_is_an_error(put: Put) -> None:
+    (first, *_) = plan_ranges(put("changed.trec", RUN), Reading("score"), 2).ranges
+    put("changed.trec", RUN + RUN)
+    with pytest.raises(KaratError, match=r"changed\.trec: the file was changed while it was evaluated"):
+        first.check_version(first.path)
 
 
 def test_the_endpoint_can_be_part_of_the_uri(put: Put, server: str, monkeypatch: pytest.MonkeyPatch) -> None:

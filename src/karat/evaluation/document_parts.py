@@ -8,7 +8,7 @@ way to call it for many ranges, in threads, processes or on a cluster, gets the 
    they are (`loose`).
 2. `queries_in_several` finds other queries that have rows in several ranges. The ranges that have them are judged
    again without them, so that their rows are loose too. If they are many, the file is not grouped by query, and ranges
-   are not the way to read it.
+   are not the way to read it: a `NotGroupedError`, which `judge_range` raises too, if one range shows it.
 3. `judge_rest` judges what is left: the loose rows, put together, and queries that are in no range.
 
 `scores_of_parts` then makes the scores.

@@ -11,7 +11,7 @@ from glob import glob
 from typing import TYPE_CHECKING, Any
 
 from karat.engines.spark.files import reject_table_formats
-from karat.engines.spark.ranges import RangeEvaluation, RowsNeededError, TruthFiles
+from karat.engines.spark.ranges import RangeEvaluation, ShuffleNeededError, TruthFiles
 from karat.engines.spark.stored import scores_of_buckets
 from karat.errors import KaratError, plural
 from karat.errors.arguments import is_remote
@@ -58,7 +58,7 @@ def scores_of_ranges(
                 plural(len(evaluation.run.ranges), "range"),
             )
             return scores_of_buckets(evaluation.buckets(progress), evaluation.scores, per_query_path)
-        except RowsNeededError as reason:
+        except ShuffleNeededError as reason:
             PLAN.info("Spark reads the rows, and brings those of each query together: %s", reason)
             return None
 
@@ -74,7 +74,7 @@ def _in_ranges(
 ) -> RangeEvaluation:
     """The evaluation of a run in ranges of its files, if karat can read them."""
     if reason := _rows_because(truth, run, plan, rows_needed_for):
-        raise RowsNeededError(reason)
+        raise ShuffleNeededError(reason)
     paths = os.fsdecode(truth), os.fsdecode(run)
     try:
         return _planned(*paths, plan, name, session, stack)
@@ -82,7 +82,7 @@ def _in_ranges(
         if not any(map(is_remote, paths)):
             raise
         # The settings of Spark may have other credentials.
-        raise RowsNeededError(f"karat cannot read the files without Spark ({error})") from None
+        raise ShuffleNeededError(f"karat cannot read the files without Spark ({error})") from None
 
 
 def _planned(

@@ -70,7 +70,7 @@ class RangeToJudge(NamedTuple):
     apart: frozenset[str] = frozenset()
 
 
-class Rest(NamedTuple):
+class RestToJudge(NamedTuple):
     """What is judged after all ranges, on the driver."""
 
     truth: Truth
@@ -94,9 +94,9 @@ class RangeWork:
         measures = {measure(): () for measure in self.measures}
         return EvaluationPlan(measures, self.settings, CorpusMatcher(self.truth.matcher), self.truth.inputs)
 
-    def __call__(self, part: RangeToJudge | Rest) -> BucketResult:
+    def __call__(self, part: RangeToJudge | RestToJudge) -> BucketResult:
         """The values of a range, in an executor; or of the rest, on the driver."""
-        if isinstance(part, Rest):
+        if isinstance(part, RestToJudge):
             rest = judge_rest(part.truth, part.done, part.loose, self.plan, part.run.name, part.run.locate)
             return _result(rest, None)
         limit_threads(1)  # the other cores have tasks of their own
@@ -186,12 +186,12 @@ class RangeEvaluation:
         rest = work.run(len(self.run.ranges), self._rest([reports[number] for number in sorted(reports)]))
         return frame.unionByName(self.session.createDataFrame(rest, schema=work.schema()))
 
-    def _not_grouped(self) -> RowsNeededError:
-        return RowsNeededError(f"{self.run.name} is not grouped by query")
+    def _not_grouped(self) -> ShuffleNeededError:
+        return ShuffleNeededError(f"{self.run.name} is not grouped by query")
 
-    def _rest(self, reports: Sequence[RangeReport]) -> Rest:
+    def _rest(self, reports: Sequence[RangeReport]) -> RestToJudge:
         done = frozenset(query for report in reports for query in report.queries)
-        return Rest(self.truth, done, [report.loose for report in reports], self.run)
+        return RestToJudge(self.truth, done, [report.loose for report in reports], self.run)
 
     def _judged(
         self, work: BucketWork, numbers: Sequence[int], apart: frozenset[str] = frozenset()
@@ -219,7 +219,7 @@ class RangeEvaluation:
         return frame.withColumn(REPORT, F.lit(None).cast("binary")), loaded
 
 
-class RowsNeededError(Exception):
+class ShuffleNeededError(Exception):
     """Spark has to bring the rows of each query together. The message says why."""
 
 
