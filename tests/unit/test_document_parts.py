@@ -34,10 +34,12 @@ from karat.evaluation.reading import CorpusMatcher, ReadingOptions
 from karat.matching.matchers import matcher_of
 from karat.options import complete_options
 from karat.reading.bytes.file_ranges import FileVersion
-from karat.reading.pairs.any_source import read_truth
+from karat.reading.bytes.input_file import InputFile
+from karat.reading.pairs.any_source import read_run, read_truth
 from karat.reading.pairs.files import Reading
 from karat.reading.pairs.range_plan import plan_ranges
-from karat.reading.pairs.range_runs import NotGroupedError
+from karat.reading.pairs.range_runs import NotGroupedError, RangeRun
+from karat.reading.pairs.tables import TableRun
 from karat.registry.selection import select_measures
 
 MEASURES = ["AP", "nDCG@3", "RR", "R@2", "Judged@5"]
@@ -342,3 +344,18 @@ def test_a_file_that_cannot_be_looked_at_is_an_error(tmp_path: Path) -> None:
     path = write_truth(tmp_path) / "run.trec"
     with pytest.raises(KaratError, match=r"qrels/run\.trec: cannot be read: Not a directory"):
         FileVersion.of(os.fspath(path))
+
+
+def test_a_batch_that_is_read_late_adds_no_rows_to_another_reading_of_the_range(tmp_path: Path) -> None:
+    rows = [(f"q{at // 10 % 4}", f"d{at}", 1.0) for at in range(80)]
+    file = InputFile(os.fspath(write_run(tmp_path, rows, "parquet", 10)))
+    whole = read_run(file, read_truth(write_truth(tmp_path)))
+    assert isinstance(whole, TableRun)
+    run = RangeRun(whole, is_whole_file=True)
+    late = list(run.batches())
+    for load in run.grouped_batches():
+        load()
+    loose = len(run.loose)
+    for load in late:
+        load()
+    assert len(run.loose) == loose

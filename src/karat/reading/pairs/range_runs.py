@@ -108,28 +108,33 @@ class RangeRun:
     def _without(
         self, apart: frozenset[str], batches: Iterator[Callable[[], ScoredRows]]
     ) -> Iterator[Callable[[], Batch]]:
-        self._loose.clear()
+        # A thread may still read a batch of a reading before: it must not add to the rows of this one.
+        loose: dict[int, ScoredRows] = {}
+        self._loose = loose
         before: Callable[[], ScoredRows] | None = None
         at = 0
         for load in batches:
             if before is not None:
-                yield partial(self._batch, before, apart, at, is_last=False)
+                yield partial(_kept, before, apart, loose, at, is_last=False)
                 at += 1
             before = load
         if before is not None:
-            yield partial(self._batch, before, apart, at, is_last=True)
+            yield partial(_kept, before, apart, loose, at, is_last=True)
 
-    def _batch(self, load: Callable[[], ScoredRows], apart: frozenset[str], at: int, is_last: bool) -> ScoredRows:
-        """A batch of whole queries; the other rows are kept."""
-        rows = load()
-        keep = np.fromiter((query not in apart for query in rows.queries), bool, len(rows.queries))
-        if len(keep):
-            keep[0] &= at > 0
-            keep[-1] &= not is_last
-        if keep.all():
-            return rows
-        self._loose[at] = rows.queries_where(~keep)
-        return rows.queries_where(keep)
+
+def _kept(
+    load: Callable[[], ScoredRows], apart: frozenset[str], loose: dict[int, ScoredRows], at: int, is_last: bool
+) -> ScoredRows:
+    """The whole queries of a batch; its other rows are put into `loose`, by the number of the batch."""
+    rows = load()
+    keep = np.fromiter((query not in apart for query in rows.queries), bool, len(rows.queries))
+    if len(keep):
+        keep[0] &= at > 0
+        keep[-1] &= not is_last
+    if keep.all():
+        return rows
+    loose[at] = rows.queries_where(~keep)
+    return rows.queries_where(keep)
 
 
 @dataclass(frozen=True)
