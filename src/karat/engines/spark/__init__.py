@@ -1,4 +1,4 @@
-"""The evaluation of large data on Spark: the same functions as locally, applied to buckets of queries.
+"""The evaluation of large data on Spark: the same functions as locally, applied to parts of the data.
 
 This folder brings data to the path and values back; it computes no scores. On a cluster, no process sees the whole
 run, so an evaluation has two halves, locally too:
@@ -9,15 +9,23 @@ run, so an evaluation has two halves, locally too:
 - Putting together makes `Scores` of the values, and checks and findings of the facts. Facts can be merged, in any
   grouping and order.
 
-Locally there is one part, and on Spark there is one for each bucket of queries. So both engines have the same findings
-and the same errors without a second definition. Of labels, more depends on all records: parts guess
-it, and those that guess wrong are evaluated again.
+Locally there is one part, and on Spark there are many. So both engines have the same findings and the same errors
+without a second definition. Of labels, more depends on all records: parts guess it, and those that guess wrong are
+evaluated again. There are two kinds of parts:
 
+- Ranges of files. Executors open the files themselves, and read their ranges with the readers of the local engine: no
+  row passes through Java, and nothing is shuffled. The rows of queries at the borders of ranges come to the driver,
+  which judges them together (`evaluation.document_parts`, which knows no engine).
+- Buckets of queries: rows of DataFrames, of files that only Spark can open, and of runs that are not grouped by query.
+  Spark brings all rows of a query together.
+
+    planning     ranges or buckets, and why
+    ranges       ranges of files to executors, and what they report
     inputs       which columns of a DataFrame or of files are read, decided by the functions in `reading`, from the
                  schema and the first lines; text, which karat's readers parse in executors
     transport    buckets of queries to executors as Arrow tables, a row per query back: the driver, an executor,
                  functions and errors on their way, rows in errors that become queries
-    evaluation   the work on a bucket, and the scores of all buckets
+    evaluation   the work on a bucket, and the scores of all parts
     results      in a folder, written by executors; only exact sums come to the driver
 
 All rows of a query are in the same bucket, which a hash of its id decides on. They are not sorted: executors pack the
@@ -133,16 +141,16 @@ def evaluate(
     """Evaluate a run against ground truth on Spark: the scores are those of `karat.evaluate`, to the last bit.
 
     `truth` and `run` are each a DataFrame with a row per document, or with a row per query and its documents in an
-    array; or a path that Spark reads: TREC, CSV, TSV, JSON lines or Parquet, a file or a folder. The queries of the
-    result are in the order of their ids. The other arguments are those of `karat.evaluate` but `split`; `verdicts` and
-    `author` are refused. These differ, or are new:
+    array; or a path: TREC, CSV, TSV, JSON lines or Parquet, a file, a folder or a pattern. Executors read files
+    themselves, if they can, and otherwise Spark reads the rows. Queries are in the order of their ids. The other
+    arguments are those of `karat.evaluate` but `split`; `verdicts` and `author` are refused. These differ, or are new:
 
-    - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs.
-    - `truth_order`: a column of the ground truth that gives the order of its rows. Without it, a document that matches
-      several judged documents of the same grade is credited with the first of them by id; with a corpus, by text.
+    - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs if Spark reads them.
+    - `truth_order`: the same for ground truth. If Spark reads the rows, and without it, a document that matches several
+      judged documents of the same grade is credited with the first of them by id; with a corpus, by text.
     - `corpus`: a DataFrame with the ids and texts of documents, or Parquet files. Ground truth and run then have a row
       per document.
-    - `buckets`: the number of buckets of queries; by default so many that each has about a million rows.
+    - `buckets`: of queries, whose rows Spark reads; by default so many that each has about a million rows.
     - `per_query_path`: a new folder that the scores of every query are written to, from the executors. The result is
       then a `StoredScores`: the means and their intervals; its `load()` reads the folder.
     - `session`: the Spark session; by default that of the DataFrames, the active one, or a new local one.
