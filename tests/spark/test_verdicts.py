@@ -160,3 +160,16 @@ def test_an_error_names_the_query(spark: SparkSession) -> None:
     with pytest.raises(karat.KaratError) as error:
         evaluate_verdicts(frame(spark, table), buckets=2)
     assert str(error.value.place) == "the verdicts, query q7"
+
+
+def test_the_error_of_a_call_that_names_a_query_is_found(spark: SparkSession) -> None:
+    row = {"record": "verdict", "item": "answer", "by": "model"}
+    failed = {**row, "task": "support", "against": "context", "state": "failed"}
+    records = [{**row, "query": f"q{at}", "task": "correctness", "label": "correct"} for at in range(9)]
+    records += [{**failed, "query": f"q{at}", "call": f"k{at}"} for at in range(9)]
+    call = {"record": "call", "state": "failed", "error": "no reply"}
+    records += [{**call, "query": f"q{8 - at}", "key": f"k{at}"} for at in range(9)]
+    table = table_of(records)
+    local = outcome(lambda: karat.evaluate_verdicts(table))
+    assert "no reply" in str(local)
+    assert outcome(lambda: evaluate_verdicts(frame(spark, table), buckets=3)) == local

@@ -25,11 +25,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from karat.data.judged import Floats
-from karat.errors import KaratError, Place
+from karat.errors import KaratError
 from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, check_facts, scores_of_documents
 from karat.evaluation.facts import DocumentFacts
 from karat.reading.bytes.file_ranges import FileRange
-from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.opened_ranges import opened_range
 from karat.reading.pairs.any_source import Run, Truth, read_run, require_truth
 from karat.reading.pairs.grouping import Locate
 from karat.reading.pairs.numeric_ids import Note, NumericIds
@@ -121,17 +121,11 @@ def queries_of_range(at: FileRange, plan: EvaluationPlan, name: str = "") -> fro
 
 @contextmanager
 def _opened(at: FileRange, truth: Truth, plan: EvaluationPlan, name: str) -> Iterator[Run]:
-    """The run in a range. An error about it names the line of the whole file; it is an error if the file is changed."""
-    file = InputFile(at.path, at.bounds)
-    at.check_version(file.name)
+    """The run in a range."""
     inputs, key = plan.inputs, plan.matching.matcher.key
     columns, form = inputs.run_columns, inputs.run_format
-    try:
+    with opened_range(at) as file:
         yield read_run(file, truth, columns=columns, format=form, key=key, name=name or "the run")
-    except KaratError as error:
-        at.check_version(file.name)
-        raise in_whole_file(error, file) from None
-    at.check_version(file.name)
 
 
 def queries_in_several(reports: Collection[RangeReport]) -> frozenset[str]:
@@ -215,21 +209,3 @@ def _checked_facts(
 def _with_numeric_ids(notes: Sequence[Note], of_parts: Iterable[Note]) -> tuple[Note, ...]:
     """The notes on a source, with those on its ids, which only the parts show: their others repeat some of these."""
     return (*notes, *(note for note in of_parts if isinstance(note, NumericIds) and note not in notes))
-
-
-def in_whole_file(error: KaratError, file: InputFile) -> KaratError:
-    """An error about a range of a file, with the line in the whole file."""
-    if file.bounds is None:
-        return error
-    before: list[int] = []
-
-    def in_whole(place: Place) -> Place:
-        if place.source != file.name or place.line is None:
-            return place
-        if not before:
-            before.append(file.whole.lines_before(file.first_offset()))
-        if isinstance(place.line, tuple):
-            return place._replace(line=tuple(line + before[0] for line in place.line))
-        return place._replace(line=place.line + before[0])
-
-    return error.with_places(in_whole)

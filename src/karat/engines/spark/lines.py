@@ -21,7 +21,6 @@ from karat.reading.bytes.delimited_text import parsed_rows, row_error
 from karat.reading.bytes.input_file import Block, InputFile
 from karat.reading.pairs.pair_checks import is_unicode
 from karat.reading.pairs.tables import Columns
-from karat.reading.records.paths import field_value
 from karat.reading.records.records import objects_from_json_lines
 
 FILE, STARTS = "file", "starts"
@@ -162,9 +161,9 @@ def rows_in(block: BlockOfLines, names: Sequence[str], separator: str) -> list[t
     return rows
 
 
-def with_queries(block: BlockOfLines, records: Records, query: str) -> pa.RecordBatch:
-    """Lines with a record each, and its query, which is in the field `query`."""
-    rows = [{"query": _id(field_value(record, query)), LINE: line} for record, line in records(block)]
+def with_queries(block: BlockOfLines, records: Records, query: Callable[[Mapping[str, Any]], object]) -> pa.RecordBatch:
+    """Lines with a record each, and its query, which a function finds."""
+    rows = [{"query": _id(record, query), LINE: line} for record, line in records(block)]
     return pa.RecordBatch.from_pylist(rows, RECORDS)
 
 
@@ -174,9 +173,10 @@ def names_with_values(block: BlockOfLines, records: Records) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"name": name} for name in sorted(filter(is_unicode, names))], NAMES)
 
 
-def _id(value: object) -> str | None:
-    """An id as text; None if the local reader will refuse it."""
+def _id(record: Mapping[str, Any], query: Callable[[Mapping[str, Any]], object]) -> str | None:
+    """The query of a record as text; None if the local reader will refuse it."""
     try:
+        value = query(record)
         text = None if value is None else identifier(value, "")
     except KaratError:
         return None

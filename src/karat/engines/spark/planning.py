@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from glob import glob
 from typing import TYPE_CHECKING, Any
 
@@ -52,15 +52,22 @@ def scores_of_ranges(
     with ExitStack() as stack:
         try:
             evaluation = _in_ranges(truth, run, plan, name, session, stack, rows_needed_for)
-            PLAN.info(
-                "%s is read in %s, by the executors themselves: it is in files that they can open",
-                evaluation.run.name,
-                plural(len(evaluation.run.ranges), "range"),
-            )
+            say_ranges(evaluation.run.name, evaluation.run.ranges)
             return scores_of_buckets(evaluation.buckets(progress), evaluation.scores, per_query_path)
         except ShuffleNeededError as reason:
-            PLAN.info("Spark reads the rows, and brings those of each query together: %s", reason)
+            say_rows(reason)
             return None
+
+
+def say_ranges(name: str, ranges: Sequence[FileRange]) -> None:
+    """Log that executors read files in ranges."""
+    what = "%s is read in %s, by the executors themselves: it is in files that they can open"
+    PLAN.info(what, name, plural(len(ranges), "range"))
+
+
+def say_rows(reason: object) -> None:
+    """Log that Spark reads rows, and why."""
+    PLAN.info("Spark reads the rows, and brings those of each query together: %s", reason)
 
 
 def _in_ranges(
@@ -76,8 +83,15 @@ def _in_ranges(
     if reason := _rows_because(truth, run, plan, rows_needed_for):
         raise ShuffleNeededError(reason)
     paths = os.fsdecode(truth), os.fsdecode(run)
-    try:
+    with read_without_spark(*paths):
         return _planned(*paths, plan, name, session, stack)
+
+
+@contextmanager
+def read_without_spark(*paths: str) -> Iterator[None]:
+    """Planning that reads files itself: an error of a remote file means that Spark has to read the rows."""
+    try:
+        yield
     except KaratError as error:
         if not any(map(is_remote, paths)):
             raise
@@ -95,7 +109,7 @@ def _planned(
     judgments = truth_files.read()
     truth_files = truth_files._replace(is_large=len(judgments.docs) > _MOST_JUDGMENTS)
     reading = Reading("score", inputs.run_columns, inputs.run_format)
-    ranges = plan_ranges(run, reading, _TASKS_PER_CORE * _cores(session))
+    ranges = plan_ranges(run, reading, number_of_tasks(session))
     return RangeEvaluation(session, judgments, truth_files, ranges, plan, name, stack)
 
 
@@ -110,25 +124,25 @@ def _rows_because(truth: Any, run: Any, plan: EvaluationPlan, rows_needed_for: M
     if need_spans(plan.measures):
         return "measures of spans read whole documents"
     for source in map(os.fsdecode, (truth, run)):
-        reject_table_formats(source)
-        if reason := _unreadable(source):
-            return f"{source} {reason}"
+        if reason := unreadable(source):
+            return reason
     paths = os.fsdecode(truth)
     if not is_data_set(paths) and files_of_path(local_path(paths)) is not None and part_files(paths) is None:
         return "the ground truth is in several text files"
     return None
 
 
-def _unreadable(path: str) -> str | None:
+def unreadable(path: str) -> str | None:
     """Why karat cannot read the files of a path without Spark; None if it can."""
+    reject_table_formats(path)
     local = local_path(path)
     if is_remote(local):
         return None
     if os.path.isdir(local) and is_partitioned(local):
-        return "is partitioned, and the names of its folders are columns"
+        return f"{path} is partitioned, and the names of its folders are columns"
     if os.path.exists(local) or glob(local, recursive=True):
         return None
-    return "is in a file system of Spark" if _SCHEME.match(path) else "is not on this machine"
+    return f"{path} is in a file system of Spark" if _SCHEME.match(path) else f"{path} is not on this machine"
 
 
 def _versions(path: str) -> tuple[FileRange, ...]:
@@ -136,9 +150,10 @@ def _versions(path: str) -> tuple[FileRange, ...]:
     return tuple(FileRange(each, FileVersion.of(each)) for each in paths)
 
 
-def _cores(session: SparkSession) -> int:
-    """How many tasks run at the same time; a session of Spark Connect does not tell."""
+def number_of_tasks(session: SparkSession) -> int:
+    """How many tasks keep all cores busy; a session of Spark Connect does not tell how many these are."""
     try:
-        return int(session.sparkContext.defaultParallelism)
+        cores = int(session.sparkContext.defaultParallelism)
     except Exception:  # it differs between releases which one is raised
-        return 8
+        cores = 8
+    return _TASKS_PER_CORE * cores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import platform
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -99,13 +99,9 @@ class RangeWork:
         if isinstance(part, RestToJudge):
             rest = judge_rest(part.truth, part.done, part.loose, self.plan, part.run.name, part.run.locate)
             return _result(rest, None)
-        limit_threads(1)  # the other cores have tasks of their own
         try:
-            judged = judge_range(self._truth_for(part.at), part.at, self.plan, self.name, part.apart)
-        except NoSuchFileError as error:
-            raise _from_executor(error, "does not find this file, which the driver has found") from None
-        except UnreadableFileError as error:
-            raise _from_executor(error, f"cannot read this file, which the driver has read: {error.reason}") from None
+            with in_executor():
+                judged = judge_range(self._truth_for(part.at), part.at, self.plan, self.name, part.apart)
         except NotGroupedError as reason:
             return BucketResult(
                 (), {str(measure()): np.empty(0) for measure in self.measures}, {"judged": ()}, None, reason
@@ -119,9 +115,32 @@ class RangeWork:
         return _truth_in_executor(self.truth)
 
 
+@contextmanager
+def in_executor() -> Iterator[None]:
+    """Work with files in an executor: it has one core, and may lack a file that the driver has."""
+    limit_threads(1)  # the other cores have tasks of their own
+    try:
+        yield
+    except NoSuchFileError as error:
+        raise _from_executor(error, "does not find this file, which the driver has found") from None
+    except UnreadableFileError as error:
+        raise _from_executor(error, f"cannot read this file, which the driver has read: {error.reason}") from None
+
+
 def _from_executor(error: KaratError, what: str) -> KaratError:
     """An error about a file that the driver has read, with the name of the machine that cannot read it."""
     return KaratError(f"an executor (on {platform.node()}) {what}", place=error.place, hint=_SHARED)
+
+
+def tasks(session: SparkSession, work: BucketWork, inputs: Mapping[int, Any]) -> DataFrame:
+    """What executors return for the inputs of some work, each of which has a number, and is a task of its own."""
+    numbered = list(inputs.items())
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number, value in (numbered[task] for batch in batches for task in batch.column(0).to_pylist()):
+            yield from work.run(number, value).to_batches()
+
+    return session.range(0, len(numbered), 1, len(numbered)).mapInArrow(for_executors(run), work.schema())
 
 
 def _result(part: PartResult, report: RangeReport | None) -> BucketResult:
@@ -200,14 +219,8 @@ class RangeEvaluation:
         from pyspark import StorageLevel
         from pyspark.sql import functions as F
 
-        ranges = [(number, self.run.ranges[number]) for number in numbers]
-
-        def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for number, at in (ranges[task] for batch in batches for task in batch.column(0).to_pylist()):
-                yield from work.run(number, RangeToJudge(at, apart)).to_batches()
-
-        tasks = self.session.range(0, len(ranges), 1, len(ranges))
-        frame = tasks.mapInArrow(for_executors(judge), work.schema()).persist(StorageLevel.DISK_ONLY)
+        ranges = {number: RangeToJudge(self.run.ranges[number], apart) for number in numbers}
+        frame = tasks(self.session, work, ranges).persist(StorageLevel.DISK_ONLY)
         self.stack.callback(frame.unpersist)
         reports = collect_table(frame.where(F.col(QUERY).isNull()).select(BUCKET, REPORT, ERROR)).sort_by(BUCKET)
         for text in reports[ERROR].drop_null():

@@ -31,6 +31,7 @@ from karat.engines.spark.shipping import error_from, failure, for_executors, lar
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError
+from karat.evaluation.verdict_ranges import query_of_row
 from karat.reading.columns import GivenNames, Noun
 from karat.reading.pairs.delimited_blocks import read_block as read_delimited
 from karat.reading.pairs.delimited_layout import Delimited, empty_error, layout_of
@@ -44,7 +45,7 @@ from karat.reading.pairs.trec import layout_of_trec
 from karat.reading.pairs.trec_blocks import read_block as read_trec
 from karat.reading.records.answer_rows import HINT as ANSWERS_HINT
 from karat.reading.records.answer_rows import AnswerFields
-from karat.reading.records.paths import Record
+from karat.reading.records.paths import Record, field_value
 from karat.reading.records.record_files import delimiter_of, records_from_table
 from karat.reading.records.records import records_from_json_lines
 
@@ -145,7 +146,7 @@ def text_table(
         names = tuple(sample[0]) if sample else ()
         records = partial(rows_in, names=names, separator=delimiter_of(files.first))
     if role == "verdicts":
-        read = partial(with_queries, records=records, query="query")
+        read = partial(with_queries, records=records, query=query_of_row)
         reader = LineReader(files.name, read, RECORDS, header, form.hint)
         in_lines = RecordsInLines(files.name, header, pa.schema([("query", pa.string())]))
         return TextTable(reader, {}, form.notes, None, records=in_lines)
@@ -153,7 +154,7 @@ def text_table(
     by_field, notes, empty = _answers(
         files.name, sample, role, columns, "field" if is_json else "column", partial(names_in_lines, all_names)
     )
-    read = partial(with_queries, records=records, query=by_field["query"])
+    read = partial(with_queries, records=records, query=partial(field_value, path=by_field["query"]))
     reader = LineReader(files.name, read, RECORDS, header, form.hint)
     without_lines = pa.schema([(name, pa.string()) for name in by_field.values()])
     in_lines = RecordsInLines(files.name, header, without_lines)
@@ -199,7 +200,9 @@ def _objects(files: SparkFiles, form: FilesFormat, number: Number, columns: Mapp
     fields, by_query = fields_of_objects(json_lines(files.first, number), number, columns)
     by_role = {"query": fields.query, "doc": fields.doc}
     by_role |= {} if by_query else {"rank" if fields.by_rank else number: fields.number}
-    read = partial(with_queries, records=partial(objects_in, hint=HINT[number]), query=fields.query)
+    read = partial(
+        with_queries, records=partial(objects_in, hint=HINT[number]), query=partial(field_value, path=fields.query)
+    )
     reader = LineReader(files.name, read, RECORDS, hint=form.hint)
     types = (pa.string(), pa.list_(pa.string()) if by_query else pa.string(), pa.float64())
     without_lines = pa.schema(list(zip(by_role.values(), types, strict=False)))

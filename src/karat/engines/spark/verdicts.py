@@ -12,9 +12,11 @@ from karat.engines.spark.inputs import spark_table
 from karat.engines.spark.measures import portable
 from karat.engines.spark.session import spark_session
 from karat.engines.spark.tables import SparkTable
+from karat.engines.spark.verdict_ranges import scores_of_verdict_ranges
 from karat.engines.spark.worker import BucketResult
 from karat.errors.arguments import check_switch, check_text
 from karat.evaluation.verdict_parts import SharedRecords, evaluate_parts
+from karat.evaluation.verdict_ranges import KINDS_WITH_QUERY
 from karat.options import Unknown, check_choice
 from karat.registry.selection import Measures, listed_measures
 from karat.scores import Finding, Scores
@@ -41,9 +43,10 @@ def evaluate_verdicts(
     """Evaluate generated answers by labels on Spark: the scores are those of `karat.evaluate_verdicts`, bit for bit.
 
     `verdicts` are a DataFrame or a path that Spark reads, with a row per record. A record replaces an earlier one about
-    the same item or by the same author, so `order` names a column that gives the order of the rows; without it, records
-    that differ are an error. The queries of the result are in the order of their ids. `buckets`, `session` and
-    `progress` are those of `evaluate`, the other arguments those of `karat.evaluate_verdicts`.
+    the same item or by the same author. The lines of a verdict file have an order; of a DataFrame, `order` names a
+    column that gives it, and without it, records that differ are an error. So are those of a large file that is not
+    grouped by query. The queries of the result are in the order of their ids. `buckets`, `session` and `progress` are
+    those of `evaluate`, the other arguments those of `karat.evaluate_verdicts`.
     """
     check_choice("unknown", unknown, get_args(Unknown))
     check_text("name", name)
@@ -53,6 +56,12 @@ def evaluate_verdicts(
     listed = None if measures is None else listed_measures(measures)
     show_progress = check_switch("progress", progress)
     with spark_session(session, verdicts) as spark:
+        rows_needed_for = "order" if order is not None else None if buckets is None else "buckets"
+        of_ranges = scores_of_verdict_ranges(
+            verdicts, listed, system, author, unknown, name, spark, rows_needed_for, show_progress
+        )
+        if of_ranges is not None:
+            return of_ranges
         table = spark_table(verdicts, "verdicts", session=spark, order=order)
         return verdict_scores(table, listed, system, author, unknown, name, buckets, show_progress)
 
@@ -80,6 +89,9 @@ def verdict_scores(
 ) -> Scores:
     """The scores of the labels in a table, which are those of a local evaluation."""
     has_query = table.key.isNotNull()
+    if "record" in table.frame.columns:  # a call may name a query, too
+        kind = table.frame["record"]
+        has_query &= kind.isNull() | kind.isin(*KINDS_WITH_QUERY)
     of_queries = replace(table, frame=table.frame.where(has_query))
     others = replace(table, frame=table.frame.where(~has_query))
     findings: list[Finding] = []

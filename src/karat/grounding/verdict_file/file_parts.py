@@ -13,15 +13,12 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from karat.data.judged import Ints
-from karat.documents.ids import identifier
-from karat.errors import KaratError, Place
+from karat.errors import KaratError
 from karat.grounding.verdict_file.file_lines import FileLines, FilePart
-from karat.grounding.verdict_file.records import kind_of
+from karat.grounding.verdict_file.line_queries import INVALID, SHARED, LineQueries
 from karat.reading.bytes.input_file import Block, InputFile
-from karat.reading.bytes.json_decoding import decode_lines
 from karat.reading.bytes.temporary_parts import TemporaryParts
 from karat.reading.records.records import objects_from_json_lines
 
@@ -31,7 +28,6 @@ _SHARED, _NONE = _PARTITIONS, _PARTITIONS + 1
 """the partitions of records without a query, and of blank lines, which are left out"""
 _STRICT_LINES = 1_000
 """which are checked more strictly when a file is read"""
-_QUERY = r'^\{"record": ?"(?:item|verdict)", ?"query": ?"(?P<query>[^"\\]+)"'
 
 
 class DividedFiles(AbstractContextManager["DividedFiles"]):
@@ -39,7 +35,7 @@ class DividedFiles(AbstractContextManager["DividedFiles"]):
 
     def __init__(self, files: Sequence[InputFile]) -> None:
         self._files = files
-        self._partition_of: dict[bytes, int] = {}
+        self._queries = LineQueries()
         with ExitStack() as on_error:
             self._lines = on_error.enter_context(TemporaryParts(len(files) * _NONE))
             for at, file in enumerate(files):
@@ -93,8 +89,8 @@ class DividedFiles(AbstractContextManager["DividedFiles"]):
                 break
         number = 1
         for block in file.blocks(last_end=lambda data: data.rfind(b"\n") + 1):
-            lines, ends = _lines(block)
-            partitions = self._partitions(block, lines, ends, file.name, number)
+            lines = _lines(block)
+            partitions = self._partitions(lines, file.name)
             order = np.argsort(partitions, kind="stable")
             sorted_lines = lines.take(pa.array(order))
             starts = np.frombuffer(sorted_lines.buffers()[1], np.int32)
@@ -109,40 +105,21 @@ class DividedFiles(AbstractContextManager["DividedFiles"]):
             self._lines.append(pieces)
             number += len(lines)
 
-    def _partitions(self, block: Block, lines: pa.Array, ends: Ints, name: str, number: int) -> Ints:
+    def _partitions(self, lines: pa.Array, name: str) -> Ints:
         """The partition of each line; all lines of a query are in the same one."""
-        names = pc.struct_field(pc.extract_regex(lines, _QUERY), "query")
-        is_plain = pc.equal(pc.count_substring(lines, '"query"'), 1)
-        encoded = pc.if_else(is_plain, names, b"").dictionary_encode()
-        distinct = encoded.dictionary.to_pylist()
-        of_name = [self._partition(query) if query else -1 for query in distinct]
-        partitions: Ints = np.array([*of_name, -1])[encoded.indices.fill_null(len(distinct)).to_numpy()]
-        for at in np.flatnonzero(partitions < 0).tolist():
-            line = bytes(block.data[ends[at - 1] if at else 0 : ends[at]])
-            partitions[at] = self._partition_of_line(line, Place(name, number + at))
+        queries = self._queries.numbers(lines)
+        if (queries == INVALID).any():
+            raise KaratError("a line is not a record", place=name)
+        others = np.where(queries == SHARED, _SHARED, _NONE)
+        partitions: Ints = np.where(queries >= 0, queries % _PARTITIONS, others)
         return partitions
 
-    def _partition(self, query: bytes) -> int:
-        return self._partition_of.setdefault(query, len(self._partition_of)) % _PARTITIONS
 
-    def _partition_of_line(self, line: bytes, place: Place) -> int:
-        if line.isspace():
-            return _NONE
-        if b'"query"' not in line and b"\\u" not in line:
-            return _SHARED
-        record = (decode_lines([line]) or [None])[0]
-        if not isinstance(record, dict):
-            raise KaratError("a line is not a JSON object", place=place)
-        if kind_of(record, place) not in ("item", "verdict") or record.get("query") is None:
-            return _SHARED
-        return self._partition(identifier(record["query"], place).encode(errors="surrogatepass"))
-
-
-def _lines(block: Block) -> tuple[pa.Array, Ints]:
-    """The lines of a block with their line ends, as an array, and where each of them ends."""
+def _lines(block: Block) -> pa.Array:
+    """The lines of a block with their line ends, as an array."""
     data = np.frombuffer(block.data, np.uint8)
     ends = np.flatnonzero(data == ord("\n")) + 1
     if not len(ends) or ends[-1] < len(data):
         ends = np.r_[ends, len(data)]
     offsets = np.r_[0, ends].astype(np.int32)
-    return pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(data)]), ends
+    return pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(data)])

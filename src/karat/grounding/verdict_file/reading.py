@@ -18,7 +18,7 @@ from karat.data.judged import Bools
 from karat.errors import KaratError, Place, first_few, shown
 from karat.errors.arguments import is_list_like
 from karat.grounding.verdict_file.columns import LabelColumns, LabelColumnsBuilder
-from karat.grounding.verdict_file.file_lines import FileLines, FilePart
+from karat.grounding.verdict_file.file_lines import HINT, FileLines, FilePart, FileRecords, RangeRecords
 from karat.grounding.verdict_file.records import (
     Call,
     Item,
@@ -38,8 +38,8 @@ from karat.reading.pairs.objects import records_of, rereadable
 from karat.reading.records.record_files import records_of_file
 from karat.reading.records.records import objects_from_json_lines, records_from_list, without_collection
 
-_HINT = 'Each line is one object: {"record": "verdict", "query": "...", "task": "support", "item": "...", ...}.'
 _NAME = "the verdicts"
+_LINES = (FileLines, FileRecords, RangeRecords)
 
 
 class Source(NamedTuple):
@@ -170,7 +170,7 @@ def records_in(source: Any) -> Iterator[Mapping[str, Any]]:
 
 def no_verdicts(name: str) -> KaratError:
     """The error for a source without records."""
-    return KaratError("no verdicts found", place=name, hint=_HINT)
+    return KaratError("no verdicts found", place=name, hint=HINT)
 
 
 def _are_files(source: object) -> bool:
@@ -201,17 +201,18 @@ def _rubrics(sources: Sequence[Any]) -> dict[str, Task]:
 
 
 def _read_source(records: VerdictRecords, labels: LabelColumnsBuilder, source: Any) -> None:
-    file = InputFile.of(source) if is_file(source) else None
-    has_lines = isinstance(source, FileLines) or (file is not None and is_json_lines(file))
-    name = source.name if isinstance(source, FileLines) else records.name if file is None else file.name
+    file = source.file if isinstance(source, RangeRecords) else InputFile.of(source) if is_file(source) else None
+    has_lines = isinstance(source, _LINES) or (file is not None and is_json_lines(file))
+    name = source.name if isinstance(source, _LINES) else records.name if file is None else file.name
     records.sources.append(Source(name, len(labels), has_lines))
     try:
-        for numbers, rows in _rows(source if file is None else file):
+        for numbers, rows in _rows(source if file is None or isinstance(source, RangeRecords) else file):
             _add(records, labels, records.sources[-1], numbers, rows)
     except KaratError as error:
         if file is None:
             raise
-        filled = ((number, line) for number, line in file.lines() if line.strip())
+        lines = source.lines_to_end() if isinstance(source, RangeRecords) else file.lines()
+        filled = ((number, line) for number, line in lines if line.strip())
         number, line = max(filled, default=(0, b"")) if has_lines else (0, b"")
         if number < 2 or error.place != Place(file.name, line=number) or not _is_cut_short(line):
             check_files(file)
@@ -251,14 +252,14 @@ def is_json_lines(file: InputFile) -> bool:
 
 def _rows(source: Any) -> Iterator[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]:
     """The records of a source in parts, with the numbers of their lines, or their positions from 0."""
-    if isinstance(source, FileLines):
+    if isinstance(source, _LINES):
         yield from source.records()
         return
     if is_file(source) and is_json_lines(file := InputFile.of(source)):
-        yield from objects_from_json_lines(file, _HINT)
+        yield from objects_from_json_lines(file, HINT)
         return
     if is_file(source):
-        records = records_of_file(InputFile.of(source), None, _HINT)
+        records = records_of_file(InputFile.of(source), None, HINT)
     else:
         listed = records_of(source, _NAME)
         if listed is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -52,17 +52,33 @@ def plan_ranges(path: str, reading: Reading, ranges: int = 1) -> RunRanges:
 
     Only the beginning of each file, and what Parquet files say of themselves, is read.
     """
-    paths = files_of_path(local_path(path)) or [path]
-    versions = dict(zip(paths, in_threads(partial(FileVersion.of, each) for each in paths), strict=True))
-    filled = [each for each in paths if versions[each].size] or paths[:1]
-    first = _BeginningOfFile.of(InputFile(filled[0]), reading)
+    files = filled_files(path)
+    first = _BeginningOfFile.of(InputFile(next(iter(files))), reading)
     content, notes = open_file(first.part, reading)
-    divided = _Division(first, content, reading, sum(version.size for version in versions.values()), ranges)
-    planned = in_threads(partial(divided.ranges_of, each, versions[each]) for each in filled)
+    divided = _Division(first, content, reading, sum(version.size for version in files.values()), ranges)
+    planned = in_threads(partial(divided.ranges_of, *each) for each in files.items())
     by_query = isinstance(content, ByQuery)
     empty = None if isinstance(content, ByQuery) else content.empty_error()
     name = InputFile(path).name
     return RunRanges(name, [*chain.from_iterable(planned)], by_query, (*notes, *content.notes), empty, reading)
+
+
+def filled_files(path: str) -> dict[str, FileVersion]:
+    """The files of a path that are not empty, with their versions; if all are empty, the first one."""
+    paths = files_of_path(local_path(path)) or [path]
+    versions = dict(zip(paths, in_threads(partial(FileVersion.of, each) for each in paths), strict=True))
+    return {each: version for each, version in versions.items() if version.size} or {paths[0]: versions[paths[0]]}
+
+
+def ranges_of_lines(files: Mapping[str, FileVersion], ranges: int) -> list[FileRange]:
+    """Divide files in which every line is a record into at least so many ranges, if possible."""
+    size = max(1, min(_BYTES, sum(version.size for version in files.values()) // ranges))
+    are_compressed = in_threads(InputFile(path).is_compressed for path in files)
+    planned = (
+        [FileRange(path, version)] if is_compressed else text_ranges(path, version, size)
+        for (path, version), is_compressed in zip(files.items(), are_compressed, strict=True)
+    )
+    return [*chain.from_iterable(planned)]
 
 
 class _BeginningOfFile(NamedTuple):

@@ -115,13 +115,15 @@ def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[Plac
 
 
 def objects_from_json_lines(
-    source: InputFile, hint: str, progress: Progress | None = None, *, first: bool = True
+    source: InputFile, hint: str, progress: Progress | None = None, *, first: bool = True, first_line: int = 1
 ) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
     """The objects of a JSON lines file, in blocks: the number of each line, and its object. Skips blank lines.
 
-    Unless the `first` line of the file is among them, an error does not say that the file is no JSON lines.
+    Unless the `first` line of the file is among them, an error does not say that the file is no JSON lines. Of a part
+    of a file, `first_line` is the number of its first line in the whole file.
     """
-    for start, lines in _in_pieces(source.lines_in_blocks(progress)):
+    for at, lines in _in_pieces(source.lines_in_blocks(progress)):
+        start = at + first_line - 1
         numbers, filled = list(range(start, start + len(lines))), lines
         objects = decode_lines(lines, strict=start <= _LINES_AT_ONCE)
         if objects is None:  # usually because a line is blank
