@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from karat.documents.fields import document_field
@@ -66,8 +66,7 @@ def read_json(file: InputFile, number: Number, columns: Mapping[str, str] | None
 
 def read_json_lines(file: InputFile, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
     """The content of JSON lines: one object per query, or one per pair of query and document."""
-    fields = fields_of_objects(json_lines(file.whole, number), number, columns)
-    return _with_fields(json_lines(file, number), number, *fields)
+    return _objects(json_lines(file, number), number, columns, json_lines(file.whole, number))
 
 
 def json_lines(file: InputFile, number: Number) -> ObjectSource:
@@ -107,12 +106,11 @@ def _mapping(value: Mapping[str, Any], columns: Mapping[str, str] | None, name: 
     return ByQuery(value, finite=True)
 
 
-def _objects(source: ObjectSource, number: Number, columns: Mapping[str, str] | None) -> PairTable | ByQuery:
-    """The documents in objects."""
-    return _with_fields(source, number, *fields_of_objects(source, number, columns))
-
-
-def _with_fields(source: ObjectSource, number: Number, fields: ReadColumns, has_lists: bool) -> PairTable | ByQuery:
+def _objects(
+    source: ObjectSource, number: Number, columns: Mapping[str, str] | None, whole: ObjectSource | None = None
+) -> PairTable | ByQuery:
+    """The documents in objects; their fields are those of the `whole` source, if this is a part of it."""
+    fields, has_lists = fields_of_objects(whole or source, number, columns)
     if has_lists:
         return replace(documents_by_query(source, number, fields), finite=True)
     return ObjectTable(source, number, fields)
@@ -179,13 +177,14 @@ class ObjectTable:
 
     def locate(self, query: str, doc: str) -> Place:
         """The places of the first two objects with this query and document."""
-        positions = (
-            number
+        places = (
+            self._place(number)
             for numbers, objects in self.source.read(None)
             for number, record in zip(numbers, objects, strict=True)
             if (id_text(record[self.columns.query]), id_text(record[self.columns.doc])) == (query, doc)
         )
-        return both(*map(self._place, islice(positions, 2)))
+        first, second = next(places, None), next(places, None)
+        return both(first, second) if first and second else Place(self.source.name)
 
     def empty_error(self) -> KaratError:
         """The error for a source without objects."""
