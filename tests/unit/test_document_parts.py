@@ -311,7 +311,7 @@ def test_rows_in_any_order_are_not_kept_to_be_put_together(tmp_path: Path) -> No
     rows = [(f"q{at % 6}", f"d{at}", 1.0) for at in range(60)]
     run, truth = write_run(tmp_path, rows, "trec"), write_truth(tmp_path)
     plan = EvaluationPlan(select_measures(MEASURES), complete_options({}), CorpusMatcher(matcher_of("id")))
-    (at,) = plan_ranges(os.fspath(run), Reading("score")).ranges
+    at, _ = plan_ranges(os.fspath(run), Reading("score"), 2).ranges
     with pytest.raises(NotGroupedError):
         judge_range(read_truth(truth), at, plan)
 

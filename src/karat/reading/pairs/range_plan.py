@@ -128,9 +128,11 @@ class _Division(NamedTuple):
         if not begins.is_divided:
             return [FileRange(path, version)]
         if begins.form != "parquet":
-            return text_ranges(path, version, max(1, min(_BYTES, self.size // self.ranges)))
-        rows = ArrowFile(begins.file, "parquet").rows_of_groups()
-        return [FileRange(path, version, bounds) for bounds in self._row_groups(rows, version.size)]
+            found = text_ranges(path, version, max(1, min(_BYTES, self.size // self.ranges)))
+        else:
+            rows = ArrowFile(begins.file, "parquet").rows_of_groups()
+            found = [FileRange(path, version, bounds) for bounds in self._row_groups(rows, version.size)]
+        return found if len(found) > 1 else [FileRange(path, version)]
 
     def _check_like_first(self, other: _BeginningOfFile) -> None:
         """An error if another file cannot be of the same run, because it has another format or other columns."""
