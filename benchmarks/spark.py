@@ -261,7 +261,7 @@ def duration(seconds: float) -> str:
 
 
 def machine() -> str:
-    versions = ", ".join(f"{name} {version(name)}" for name in ("karat", "pyspark", "numpy", "pyarrow"))
+    versions = ", ".join(f"{name} {version(name)}" for name in ("karat-eval", "pyspark", "numpy", "pyarrow"))
     java = subprocess.run(["java", "-version"], capture_output=True, text=True).stderr.partition("\n")[0]
     system = f"{platform.system()} {platform.machine()}"
     command = "`make bench-spark` (`.venv-spark/bin/python benchmarks/spark.py`)"
