@@ -52,6 +52,7 @@ ON_THE_COMMAND_LINE_ONLY = {
     ),
     "plot_kind": "the first parameter of plot(), and --plot is the file",
     **dict.fromkeys(("engine", "master", "order", "per_query_path"), "karat.engines.spark has functions of its own"),
+    "verbose": "the logger karat.spark says how a run is read",
     "sort": "columns of Python are sorted by those who have them",
     "safe_csv": "to_csv(safe=True)",
     **dict.fromkeys(("formats", "columns"), "input_format, truth_format, run_columns and so on"),
