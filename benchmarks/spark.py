@@ -246,7 +246,7 @@ def on_a_cluster(measured: list[Measured], costs: RowCosts) -> str:
             f"70 million rows, on a machine with {os.cpu_count()} cores ({processor()}), without the start of Spark:",
             table(("file", "engine", "time", "rows per second"), speeds),
             f"A row of a Parquet file costs Spark {costs.per_row * 1e6:.2g} µs of one core, a row of a DataFrame"
-            f" {costs.per_row_of_frame * 1e6:.2g} µs, and an evaluation {costs.overhead:.0f} s before that (the start"
+            f" {costs.per_row_of_frame * 1e6:.2g} µs, and each evaluation {costs.overhead:.0f} s of overhead (the start"
             " of the session, planning, the start of Python). So, on paper, for Parquet files:",
             table(head, cells),
             f"Spark is as fast as the local engine on this machine with about {costs.equal_cores:.0f} cores.",

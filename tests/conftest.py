@@ -46,3 +46,14 @@ def conformance() -> Path:
     if not folder.is_dir():
         pytest.skip("trec_eval's test data is not next to the repository (../shared/conformance)")
     return folder
+
+
+@pytest.fixture(scope="module")
+def tiny_ranges() -> Iterator[None]:
+    """Ranges of files may be as small as a byte, or a row group with a row, so that small files have several."""
+    from karat.reading.pairs import range_plan
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(range_plan, "_LEAST_BYTES", 1)
+        patch.setattr(range_plan, "_LEAST_ROWS", 1)
+        yield

@@ -24,6 +24,11 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_files_have_several_ranges(tiny_ranges: None) -> None:
+    """Otherwise, files of some hundred rows would be one range."""
+
+
 def pytest_runtest_setup() -> None:
     if not (shutil.which("java") or os.environ.get("JAVA_HOME") or os.environ.get("CI")):
         pytest.skip("Spark needs Java, which was not found: install openjdk-17-jre-headless, for example")

@@ -62,16 +62,26 @@ def test_an_error_on_spark_is_one_line_and_status_2_as_locally(folder: Path, spa
 def test_verbose_says_how_the_run_is_read_and_why(folder: Path, spark: SparkSession) -> None:
     run = folder / "bm25.parquet"
     words: list[str | Path] = ["evaluate", folder / "truth.parquet", run, "--engine", "spark", "-v"]
-    assert run_here(folder, *words).stderr == (
-        f"karat: {run} is read in 1 range, by the executors themselves: it is in files that they can open\n"
-    )
+    assert run_here(folder, *words).stderr == (f"karat: {run}: executors read the files directly, in 1 range\n")
     assert run_here(folder, *words, "--order", "score").stderr == (
-        "karat: Spark reads the rows, and brings those of each query together: order was given\n"
+        "karat: Spark reads the rows and shuffles them by query, because order= was given\n"
     )
     done = run_here(folder, "evaluate", folder / "truth.parquet", run, "-v")
     assert (done.returncode, done.stderr) == (
         2, "karat: --verbose is an option of Spark. Add --engine spark, or leave --verbose out.\n",
     )  # fmt: skip
+
+
+def test_labels_alone_are_not_taken_for_ground_truth_without_a_run(folder: Path, spark: SparkSession) -> None:
+    labels = folder / "labels.jsonl"
+    labels.write_text(
+        '{"record": "verdict", "query": "q1", "task": "faithfulness", "label": "supported", "by": "me"}\n'
+    )
+    done = run_here(folder, "evaluate", labels, "--engine", "spark")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{labels}: labels are not evaluated on Spark by this command. Leave --engine spark out; " in done.stderr
+    done = run_here(folder, "evaluate", folder / "truth.parquet", "--engine", "spark")
+    assert "this is read as ground truth, but no run was given. Add a run after it. Results, " in done.stderr
 
 
 def test_scores_that_executors_write_to_a_folder_are_printed_without_those_of_queries(

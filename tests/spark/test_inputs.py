@@ -190,7 +190,7 @@ def test_other_data_is_refused_with_a_hint(spark: SparkSession, tmp_path: Path) 
         (spark.readStream.format("rate").load(), "this is a stream"),
         (tmp_path / "rum.json", "no such file. Did you mean run.json?"),
         (tmp_path / "run.json", "a JSON value cannot be read in parts. Write JSON lines"),
-        (tmp_path / "run.trec.xz", "Spark does not decompress .xz files"),
+        (tmp_path / "run.trec.xz", "Spark, which has to read these rows, does not decompress .xz files"),
         (tmp_path / "run.txt", "the file is compressed with gzip, and Spark goes by its name"),
         (tmp_path / "_run.trec", "Spark finds no file here"),
         (tmp_path / "empty", "Spark finds no file here"),

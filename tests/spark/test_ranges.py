@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import logging
+import pickle
 import random
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,6 +21,10 @@ import pytest
 import karat
 from karat import KaratError
 from karat.engines.spark import evaluate
+from karat.engines.spark.executor_results import collected
+from karat.engines.spark.ranges import tasks
+from karat.engines.spark.session import quiet
+from karat.engines.spark.worker import BUCKET, FACTS, BucketResult, BucketWork
 from karat.reading.bytes.file_ranges import FileRange
 from karat.reading.pairs.range_plan import plan_ranges
 from tests.spark.local_comparison import outcome
@@ -63,8 +69,8 @@ def test_files_are_read_in_ranges_and_evaluated_as_locally(
     truth, run = write_truth(tmp_path, 38), write_run(tmp_path, rows_of_queries(40), form, 25)
     found = outcome(lambda: evaluate(truth, run, MEASURES, session=spark))
     assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
-    assert f"{run} is read in " in plan()
-    assert " ranges, by the executors themselves" in plan()
+    assert f"{run}: executors read the files directly, in " in plan()
+    assert "executors read the files directly, in " in plan()
 
 
 def test_a_compressed_file_is_one_range_and_a_folder_has_those_of_its_files(
@@ -81,7 +87,7 @@ def test_a_compressed_file_is_one_range_and_a_folder_has_those_of_its_files(
     local = outcome(lambda: karat.evaluate(truth, run, MEASURES))
     for path in (str(folder), f"file://{folder}"):
         assert outcome(partial(evaluate, truth, path, MEASURES, session=spark)) == local
-    assert " ranges, by the executors themselves" in plan()
+    assert "executors read the files directly, in " in plan()
 
 
 def test_a_query_with_rows_in_several_places_is_put_together(spark: SparkSession, tmp_path: Path, plan: Plans) -> None:
@@ -94,6 +100,22 @@ def test_a_query_with_rows_in_several_places_is_put_together(spark: SparkSession
     assert "not grouped" not in plan()
 
 
+def test_ranges_that_follow_each_other_share_a_task_if_there_are_many(spark: SparkSession) -> None:
+    def task(at: int) -> BucketResult:
+        from pyspark import TaskContext
+
+        return BucketResult((), {}, {}, (at, TaskContext.get().partitionId()))
+
+    inputs = {7 + at: at for at in range(100)}
+    with quiet():
+        table = collected(tasks(spark, BucketWork(task, (), (), ()), inputs)).table.sort_by(BUCKET)
+    assert table[BUCKET].to_pylist() == [*inputs]
+    numbers, of_tasks = zip(*(pickle.loads(facts)[0] for facts in table[FACTS].to_pylist()), strict=True)
+    assert [*numbers] == [*inputs.values()]
+    assert [*of_tasks] == sorted(of_tasks)
+    assert max(Counter(of_tasks).values()) == 8
+
+
 def test_rows_in_any_order_go_through_the_shuffle_with_the_same_scores(
     spark: SparkSession, tmp_path: Path, plan: Plans
 ) -> None:
@@ -102,7 +124,7 @@ def test_rows_in_any_order_go_through_the_shuffle_with_the_same_scores(
     truth, run = write_truth(tmp_path, 38), write_run(tmp_path, rows, "parquet", 25)
     found = outcome(lambda: evaluate(truth, run, MEASURES, session=spark))
     assert found == outcome(lambda: karat.evaluate(truth, run, MEASURES))
-    assert f"Spark reads the rows, and brings those of each query together: {run} is not grouped by query" in plan()
+    assert f"shuffles them by query, because {run} turned out not to be grouped by query" in plan()
 
 
 def test_a_query_that_fills_several_ranges_is_judged_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
@@ -127,7 +149,7 @@ def test_a_query_of_five_million_rows_is_judged_as_locally(spark: SparkSession, 
     truth.write_text("".join(f"q{query:03} 0 {doc} 1\n" for query, doc in judged))
     found = outcome(lambda: evaluate(truth, tmp_path / "run.parquet", MEASURES, session=spark))
     assert found == outcome(lambda: karat.evaluate(truth, tmp_path / "run.parquet", MEASURES))
-    assert " ranges, by the executors themselves" in plan()
+    assert "executors read the files directly, in " in plan()
 
 
 @pytest.mark.parametrize("options", [{"ties": "input"}, {"missing": "skip"}, {"duplicates": "first"}])
@@ -212,14 +234,33 @@ def test_scores_are_written_to_a_folder_by_the_executors(spark: SparkSession, tm
         assert loaded.values[name][loaded.by_id].tobytes() == column[local.by_id].tobytes()
 
 
+def test_what_is_wrong_with_a_remote_file_is_said_if_spark_has_no_file_system_for_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with pytest.raises(KaratError, match="would send your credentials to the server 'elsewhere'"):
+        evaluate(write_truth(tmp_path, 3), "s3://bucket/run.trec?endpoint_override=elsewhere", MEASURES, session=spark)
+
+
+@pytest.mark.parametrize("path", ["table/*.parquet", "table/day=1", "table/day=*/*.parquet"])
+def test_files_in_a_table_of_delta_lake_are_refused_as_the_table_is(
+    spark: SparkSession, tmp_path: Path, path: str
+) -> None:
+    for folder in ("_delta_log", "day=1"):
+        (tmp_path / "table" / folder).mkdir(parents=True)
+    write_run(tmp_path / "table", rows_of_queries(3), "parquet")
+    write_run(tmp_path / "table" / "day=1", rows_of_queries(3), "parquet")
+    with pytest.raises(KaratError, match="table of Delta Lake, whose files may have rows that were deleted"):
+        evaluate(write_truth(tmp_path, 3), tmp_path / path, MEASURES, session=spark)
+
+
 def test_other_ways_to_read_a_run_say_why(spark: SparkSession, tmp_path: Path, plan: Plans) -> None:
     truth, run = write_truth(tmp_path, 10), write_run(tmp_path, rows_of_queries(12), "parquet")
     for reason, source, buckets in (
         ("the run is a DataFrame", spark.read.parquet(str(run)), None),
-        ("buckets was given", run, 2),
+        ("buckets= was given", run, 2),
     ):
         evaluate(truth, source, MEASURES, session=spark, buckets=buckets)
-        assert f"Spark reads the rows, and brings those of each query together: {reason}" in plan()
+        assert f"Spark reads the rows and shuffles them by query, because {reason}" in plan()
     partitioned = tmp_path / "days" / "day=1"
     partitioned.mkdir(parents=True)
     run.rename(partitioned / "part-0.parquet")

@@ -12,11 +12,13 @@ import karat
 from karat.data.judged import Judged
 from karat.engines.spark import evaluate
 from karat.engines.spark.session import spark_session
+from karat.reading.pairs import range_plan
 from tests.spark.cluster import wait_for
 from tests.spark.local_comparison import outcome
 
 if __name__ == "__main__":
     folder = Path(sys.argv[2])
+    range_plan._LEAST_BYTES = 1  # so that a small file has several ranges
 
     @karat.register
     def Waiting(judged: Judged) -> Any:

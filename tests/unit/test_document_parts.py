@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,14 +34,17 @@ from karat.evaluation.documents import EvaluationPlan
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions
 from karat.matching.matchers import matcher_of
 from karat.options import complete_options
-from karat.reading.bytes.file_ranges import FileVersion
+from karat.reading.bytes.file_ranges import FileVersion, text_ranges
 from karat.reading.bytes.input_file import InputFile
+from karat.reading.pairs import range_plan
 from karat.reading.pairs.any_source import read_run, read_truth
 from karat.reading.pairs.files import Reading
 from karat.reading.pairs.range_plan import plan_ranges
 from karat.reading.pairs.range_runs import NotGroupedError, RangeRun
 from karat.reading.pairs.tables import TableRun
 from karat.registry.selection import select_measures
+
+pytestmark = pytest.mark.usefixtures("tiny_ranges")
 
 MEASURES = ["AP", "nDCG@3", "RR", "R@2", "Judged@5"]
 FORMATS = ("trec", "csv", "tsv", "jsonl", "lists.jsonl", "parquet")
@@ -296,6 +300,55 @@ def test_a_range_needs_the_ground_truth_of_its_queries_only(tmp_path: Path, form
         some, every = (read_truth(table, columns=columns, queries=each) for each in (queries, None))
         assert {*some.queries} == queries & {*every.queries}
         assert repr(judge_range(some, at, plan).part) == repr(judge_range(every, at, plan).part)
+
+
+def test_a_range_without_a_line_needs_no_ground_truth(tmp_path: Path) -> None:
+    run = write_run(tmp_path, [("q1", "a" * 60, 1.0), ("q2", "a", 1.0)], "jsonl")
+    plan = EvaluationPlan(select_measures(MEASURES), complete_options({}), CorpusMatcher(matcher_of("id")))
+    queries = [queries_of_range(at, plan) for at in plan_ranges(os.fspath(run), Reading("score"), 9).ranges]
+    assert frozenset() in queries
+    assert frozenset().union(*queries) == {"q1", "q2"}
+
+
+@pytest.mark.parametrize("form", ["trec", "csv", "jsonl", "lists.jsonl"])
+@pytest.mark.parametrize(
+    "nothing",
+    [gzip.compress(b"", mtime=0), gzip.compress(b"\n", mtime=0), b"\n \n", b"\xef\xbb\xbf"],
+    ids=["compressed", "compressed line", "lines", "mark"],
+)
+def test_a_part_with_only_white_space_is_left_out_like_an_empty_one(tmp_path: Path, form: str, nothing: bytes) -> None:
+    run = write_run(tmp_path, [("q1", "a", 1.0), ("q2", "c", 1.0)], form)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    part = run.rename(folder / f"part-1.{form}")
+    local = outcome(lambda: karat.evaluate(write_truth(tmp_path), part, MEASURES))
+    for number in (0, 2):
+        (folder / f"part-{number}.{form}").write_bytes(nothing)
+    assert outcome(lambda: evaluate_in_ranges(tmp_path / "qrels", folder, 4)) == local
+
+
+def test_the_start_of_a_range_is_found_without_keeping_a_long_line(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    path.write_bytes(b"x" * 20_000_000 + b"\nend\n")
+    tracemalloc.start()
+    try:
+        ranges = text_ranges(str(path), FileVersion.of(str(path)), 5_000_000)
+        assert [InputFile(str(path), at.bounds).first_offset() for at in ranges] == [
+            0,
+            *[20_000_001] * (len(ranges) - 1),
+        ]
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_small_file_is_one_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(range_plan, "_LEAST_BYTES", 1 << 18)
+    monkeypatch.setattr(range_plan, "_LEAST_ROWS", 1 << 13)
+    rows = [(f"q{at:05}", "a", 1.0) for at in range(9_000)]
+    for form, ranges in (("trec", 1), ("jsonl", 2), ("parquet", 2)):
+        run = write_run(tmp_path, rows, form, 1_000)
+        assert len(plan_ranges(os.fspath(run), Reading("score"), 1_000).ranges) == ranges
 
 
 def test_the_ranges_of_all_files_are_as_many_as_are_wanted(tmp_path: Path) -> None:

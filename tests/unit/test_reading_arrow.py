@@ -142,7 +142,7 @@ def test_a_folder_without_tables_or_with_partitions_and_a_pattern_without_files_
     (tmp_path / "system=a").mkdir()
     with pytest.raises(KaratError, match=r"the folder is partitioned: system=a contains only a part of the table"):
         karat.evaluate(TRUTH, tmp_path)
-    with pytest.raises(KaratError, match="no file has a name of this pattern"):
+    with pytest.raises(KaratError, match="no file matches this pattern"):
         karat.evaluate(TRUTH, str(tmp_path / "*.parquet"))
     write(table_of(), tmp_path / "a.parquet")
     write(table_of(), tmp_path / "b.feather")

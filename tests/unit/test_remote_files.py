@@ -159,6 +159,7 @@ def test_large_files_are_read_in_parts(put: Put) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.usefixtures("tiny_ranges")
 @pytest.mark.parametrize("path", ["s3://bucket/ranges/", "s3://bucket/ranges/*.trec", "s3a://bucket/ranges/1.trec"])
 def test_a_run_on_s3_is_divided_into_ranges(path: str, put: Put, tmp_path: Path) -> None:
     truth, run = put("truth of ranges", QRELS), tmp_path / "run.trec"

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError
 from karat.engines.spark.buckets import in_buckets
+from karat.engines.spark.executor_results import queries_of
 from karat.engines.spark.places import name_queries
 from karat.engines.spark.shipping import error_from, error_text, failure
 from karat.engines.spark.tables import SparkTable
-from karat.engines.spark.worker import BUCKET, ERROR, FACTS, ROW_ERROR, BucketResult, BucketSide, BucketWork
+from karat.engines.spark.worker import BUCKET, ERROR, FACTS, QUERIES, ROW_ERROR, BucketResult, BucketSide, BucketWork
 from karat.errors import KaratTypeError, Parameter, Place
 from karat.errors.suggestions import SuggestedCall
 
@@ -30,10 +31,18 @@ def evaluated(truth: pa.Table, run: pa.Table) -> BucketResult:
     return BucketResult(scores.queries, {"RR": scores.values["RR"]}, {}, None)
 
 
-def one_bucket(work: Any, *tables: pa.Table, **sides: Any) -> pa.Table:
+def work_of(work: Any, *tables: pa.Table, **sides: Any) -> BucketWork:
     names = ("the ground truth", "the run")
     of_tables = tuple(BucketSide(name, "query", **sides) for name, _ in zip(names, tables, strict=False))
-    return BucketWork(work, of_tables, ("RR",), (), large=2).run(3, *tables)
+    return BucketWork(work, of_tables, ("RR",), (), large=2)
+
+
+def one_bucket(work: Any, *tables: pa.Table, **sides: Any) -> pa.Table:
+    return work_of(work, *tables, **sides).run(3, *tables)
+
+
+def queries_of_bucket(work: Any, *tables: pa.Table) -> Any:
+    return queries_of(one_bucket(work, *tables), work_of(work, *tables)).to_pylist()
 
 
 def error_of(work: Any, *tables: pa.Table) -> KaratError:
@@ -41,18 +50,32 @@ def error_of(work: Any, *tables: pa.Table) -> KaratError:
     return error_from(text)
 
 
-def test_a_bucket_gives_a_row_per_query_and_one_with_facts() -> None:
-    found = one_bucket(evaluated, TRUTH, RUN)
-    rows = {row["query"]: row for row in found.to_pylist()}
-    assert {query: row["value0"] for query, row in rows.items()} == {"q1": 1.0, "q2": 0.5, None: None}
-    assert {row[BUCKET] for row in rows.values()} == {3}
-    assert rows["q1"][FACTS] is None
-    assert rows[None][FACTS] is not None
+def test_a_bucket_gives_facts_and_its_queries_in_the_order_of_their_ids() -> None:
+    found = one_bucket(evaluated, TRUTH, RUN).to_pylist()
+    assert [row[BUCKET] for row in found] == [3, 3]
+    assert [(row[FACTS] is None, row[QUERIES] is None) for row in found] == [(False, True), (True, False)]
+    assert queries_of_bucket(evaluated, TRUTH, RUN) == [
+        {"query": "q1", "value0": 1.0}, {"query": "q2", "value0": 0.5}
+    ]  # fmt: skip
+
+
+def test_a_bucket_without_queries_gives_only_facts() -> None:
+    nothing = lambda _: BucketResult([], {"RR": np.empty(0)}, {}, "a fact")  # noqa: E731
+    [row] = one_bucket(nothing, TRUTH).to_pylist()
+    assert pickle.loads(row[FACTS])[0] == "a fact"
+    assert queries_of_bucket(nothing, TRUTH) == []
+
+
+def test_many_queries_are_returned_in_several_streams() -> None:
+    n = 40_000
+    many = lambda _: BucketResult([f"q{at:05}" for at in range(n)], {"RR": np.arange(n) / n}, {}, None)  # noqa: E731
+    assert len(one_bucket(many, TRUTH)[QUERIES].drop_null()) == 3
+    assert queries_of_bucket(many, TRUTH) == [{"query": f"q{at:05}", "value0": at / n} for at in range(n)]
 
 
 def test_a_value_that_is_not_a_number_travels_as_null() -> None:
     work = lambda _: BucketResult(["a", "b"], {"RR": np.array([np.nan, -0.0])}, {}, None)  # noqa: E731
-    assert one_bucket(work, TRUTH)["value0"].to_pylist()[:2] == [None, -0.0]
+    assert [row["value0"] for row in queries_of_bucket(work, TRUTH)] == [None, -0.0]
 
 
 @given(st.permutations(range(8)))

@@ -17,6 +17,8 @@ from karat.evaluation.verdict_ranges import evaluate_ranges, plan_verdicts
 from karat.registry import Measure
 from tests.random_verdicts import labelled_by_several
 
+pytestmark = pytest.mark.usefixtures("tiny_ranges")
+
 
 def in_tasks(work: Callable[[Any], Any], inputs: Sequence[Any]) -> list[Any]:
     """What a function returns for inputs that were sent to it."""

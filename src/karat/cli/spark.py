@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
@@ -127,8 +128,7 @@ def _evaluating(
     measures = settings.names() or DEFAULT_MEASURES
     select_measures(measures)  # an unknown one is an error before Spark is started
     truth, *runs = paths
-    hint = "Add a run after it. Results, which contain their ground truth, are evaluated without --engine spark."
-    require(runs, "this is read as ground truth, but no run was given", hint, place=truth)
+    _check_runs(truth, runs)
     require("-" not in paths, "standard input cannot be read by Spark", "Save it as a file.")
     if inputs.split is not None or is_data_set(truth):
         truth = qrels_of_split(truth, inputs.split)
@@ -137,6 +137,21 @@ def _evaluating(
     arguments |= {f"{side}_format": inputs.formats.get(side) for side in ("truth", "run")}
     with spark_session(master=values["master"]) as session, _shown_plan(wanted=values["verbose"]):
         yield truth, dict(zip(run_names(runs), runs, strict=True)), {**arguments, "session": session}
+
+
+def _check_runs(truth: str, runs: Sequence[str]) -> None:
+    """An error if there is no run: a file may contain its ground truth, but not on Spark."""
+    if runs:
+        return
+    from karat.reading.bytes.input_file import InputFile
+    from karat.reading.contents.contents import content_of
+
+    content = content_of(InputFile(truth)) if os.path.isfile(truth) else "documents"
+    if content == "verdicts":
+        hint = "Leave --engine spark out; in Python, karat.engines.spark.evaluate_verdicts evaluates them on Spark."
+        raise KaratError("labels are not evaluated on Spark by this command", place=truth, hint=hint)
+    hint = "Add a run after it. Results, which contain their ground truth, are evaluated without --engine spark."
+    raise KaratError("this is read as ground truth, but no run was given", place=truth, hint=hint)
 
 
 @contextmanager

@@ -116,7 +116,8 @@ def judge_range(
 def queries_of_range(at: FileRange, plan: EvaluationPlan, name: str = "") -> frozenset[str]:
     """The queries that have rows in a range. No others are needed of the ground truth, if it is large."""
     with _opened(at, Truth.empty(), plan, name) as run:
-        return frozenset(query for load in run.batches() for query in load().queries)
+        batches = run.row_batches() if isinstance(run, TableRun) else run.batches()
+        return frozenset(query for load in batches for query in load().queries)
 
 
 @contextmanager

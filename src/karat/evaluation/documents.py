@@ -145,7 +145,7 @@ class JudgedDocuments:
         before, observations = rank_judged(judgments, source, rules, matcher)
         if is_part:
             judgments, before = judgments.only(before.in_run), before.select(before.in_run)
-            observations = replace(observations, missing_queries=[], golds_without_key=0)
+            observations = replace(observations, golds_without_key=0)
         by_function = isinstance(matcher, FunctionMatcher)
         digests = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
         graded = _with_scores_as_grades(before, judgments, measures)

@@ -107,7 +107,7 @@ class DocumentFacts:
             golds=len(judged.gold_grade),
             retrieved=int(judged.retrieved.sum()),
             hits=len(judged.hit_rank),
-            missing=tuple(observations.missing_queries),
+            missing=_where(before, ~before.in_run),
             unknown=tuple(observations.unknown_queries),
             empty=_where(judged, judged.golds == 0),
             lacking={rel: _lacking(judged, rel) for rel in thresholds(measures)},

@@ -37,7 +37,6 @@ class RankingRules:
 class Observations:
     """What was ignored or missing in a run, for findings."""
 
-    missing_queries: list[str] = field(default_factory=list)
     unknown_queries: list[str] = field(default_factory=list)
     duplicates: int = 0
     identical_ids: int = 0
@@ -305,13 +304,11 @@ def _assemble(truth: Truth, parts: list[RankedBatch]) -> tuple[Judged, Observati
         gold_grade=truth.grades,
         gold_offsets=truth.offsets,
     )
-    return judged, _observe(judged, truth, parts)
+    return judged, _observe(truth, parts)
 
 
-def _observe(judged: Judged, truth: Truth, parts: list[RankedBatch]) -> Observations:
-    in_run = judged.in_run.tolist()
+def _observe(truth: Truth, parts: list[RankedBatch]) -> Observations:
     return Observations(
-        missing_queries=[query for query, there in zip(truth.queries, in_run, strict=True) if not there],
         unknown_queries=sorted(query for part in parts for query in part.queries if query not in truth.positions),
         duplicates=sum(part.duplicates for part in parts),
         identical_ids=sum(part.identical_ids for part in parts),

@@ -183,7 +183,7 @@ class Judged:
         new_gold = np.cumsum(gold) - 1
         hit = keep[self.hit_query]
         return type(self)(
-            queries=tuple(query for query, kept in zip(self.queries, keep.tolist(), strict=True) if kept),
+            queries=tuple(map(self.queries.__getitem__, np.flatnonzero(keep).tolist())),
             in_run=self.in_run[keep],
             retrieved=self.retrieved[keep],
             hit_query=new_index[self.hit_query[hit]],

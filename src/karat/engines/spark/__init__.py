@@ -10,8 +10,8 @@ run, so an evaluation has two halves, locally too:
   grouping and order.
 
 Locally there is one part, and on Spark there are many. So both engines have the same findings and the same errors
-without a second definition. Of labels, more depends on all records: parts guess it, and those that guess wrong are
-evaluated again. There are two kinds of parts:
+without a second definition. For labels, more depends on all records: each part guesses it, and is
+evaluated again if the guess was wrong. There are two kinds of parts:
 
 - Ranges of files. Executors open the files themselves, and read their ranges with the readers of the local engine: no
   row passes through Java, and nothing is shuffled. The rows of queries at the borders of ranges come to the driver,
@@ -24,8 +24,8 @@ evaluated again. There are two kinds of parts:
     ranges       ranges of files to executors, and what they report
     inputs       which columns of a DataFrame or of files are read, decided by the functions in `reading`, from the
                  schema and the first lines; text, which karat's readers parse in executors
-    transport    buckets of queries to executors as Arrow tables, a row per query back: the driver, an executor,
-                 functions and errors on their way, rows in errors that become queries
+    transport    buckets of queries to executors as Arrow tables, values of queries back as Arrow streams: the driver,
+                 an executor, functions and errors on their way, rows in errors that become queries
     evaluation   the work on a bucket, and the scores of all parts
     results      in a folder, written by executors; only exact sums come to the driver
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.data.judged import Floats
+from karat.engines.spark.executor_results import Collect, ExecutorResults, Keeping, collected, queries_of, write_queries
 from karat.engines.spark.session import job_progress, quiet
-from karat.engines.spark.shipping import error_from, failure, large_types
-from karat.engines.spark.shuffle import MOST_BUCKETS, ShuffledTables, changed_settings, collect_table
+from karat.engines.spark.shipping import error_from, large_types
+from karat.engines.spark.shuffle import MOST_BUCKETS, ShuffledTables, changed_settings
 from karat.engines.spark.tables import SparkTable, check_case
 from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
 from karat.errors import KaratError, Message, Parameter
@@ -23,7 +25,7 @@ from karat.errors.arguments import as_count
 from karat.scores.finding import Finding, finding_about_queries
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,8 @@ class Buckets:
 
     session: SparkSession
     work: BucketWork
-    results: Callable[[BucketWork], DataFrame]
-    """what executors return for this work: the rows of `BucketWork.run` for all buckets"""
+    results: Callable[[BucketWork, Collect], ExecutorResults]
+    """what executors return for this work: that of `BucketWork.run` for all buckets"""
     without_rows: Callable[[], Sequence[Any]]
     """the inputs of the work if there is no bucket at all"""
     progress: bool = False
@@ -100,15 +102,14 @@ class Buckets:
 
     def collect(self) -> CollectedBuckets:
         """The results of all buckets."""
-        with job_progress(self.session, self.progress), changed_settings(self.session, self.settings):
-            table = collect_table(self._results())
-        facts, findings = self._facts(table)
-        table = table.filter(pc.is_valid(table[QUERY]))
-        table = table.take(pc.sort_indices(table[QUERY]))
+        with self._while_running():
+            results = self._results(collected)
+        facts, findings = self._facts(results.table)
+        queries = queries_of(results.table, self.work)
         return CollectedBuckets(
-            tuple(table[QUERY].to_pylist()),
-            {name: _floats(table[f"value{at}"]) for at, name in enumerate(self.work.values)},
-            {name: table[f"text{at}"].to_pylist() for at, name in enumerate(self.work.texts)},
+            tuple(queries[QUERY].to_pylist()),
+            {name: _floats(queries[f"value{at}"]) for at, name in enumerate(self.work.values)},
+            {name: queries[f"text{at}"].to_pylist() for at, name in enumerate(self.work.texts)},
             facts,
             findings,
         )
@@ -118,34 +119,29 @@ class Buckets:
 
         `check` is called with the facts before anything is written, and may raise an error.
         """
-        from pyspark import StorageLevel
-        from pyspark.sql import functions as F
-
-        names = {QUERY: QUERY}
-        names |= {f"value{at}": name for at, name in enumerate(self.work.values)}
-        names |= {f"text{at}": name for at, name in enumerate(self.work.texts)}
+        names = [QUERY, *self.work.values, *self.work.texts]
         hint: Message = ["Write them to different folders, or leave ", Parameter("per_query_path"), " out."]
-        check_case(list(names.values()), str(path), hint)
-        with job_progress(self.session, self.progress), changed_settings(self.session, self.settings):
-            results = self._results().persist(StorageLevel.DISK_ONLY)  # or everything would be computed twice
-            try:
-                written = WrittenBuckets(*self._facts(collect_table(results.where(F.col(QUERY).isNull()))))
-                if check is not None:
-                    check(written)
-                rows = results.where(F.col(QUERY).isNotNull())
-                rows = rows.select(*[F.col(column).alias(name) for column, name in names.items()])
-                try:
-                    rows.write.parquet(str(path))
-                except Exception as error:
-                    reason, place = failure(error), str(path).removeprefix("file:")
-                    raise reason.but(what=["cannot be written: ", *reason.parts], place=place) from None
-            finally:
-                results.unpersist()
+        check_case(names, str(path), hint)
+        with self._while_running(), ExitStack() as stack:
+            results = self._results(Keeping(stack))
+            written = WrittenBuckets(*self._facts(results.table))
+            if check is not None:
+                check(written)
+            write_queries(results, self._work, names, str(path))
         return written
 
-    def _results(self) -> DataFrame:
-        with quiet():
-            return self.results(replace(self.work, large_types=large_types(self.session)))
+    @property
+    def _work(self) -> BucketWork:
+        return replace(self.work, large_types=large_types(self.session))
+
+    @contextmanager
+    def _while_running(self) -> Iterator[None]:
+        """While executors work: the progress is shown, and settings are what they should be."""
+        with job_progress(self.session, self.progress), changed_settings(self.session, self.settings), quiet():
+            yield
+
+    def _results(self, collect: Collect) -> ExecutorResults:
+        return self.results(self._work, collect)
 
     def _facts(self, results: pa.Table) -> tuple[list[Any], tuple[Finding, ...]]:
         """The facts about the buckets; the error of the first bucket that has one."""

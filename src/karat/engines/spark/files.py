@@ -13,7 +13,7 @@ from karat.errors.arguments import is_remote
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.kinds import PEEK, compression_of
 from karat.reading.bytes.names import COMPRESSIONS, IN_PROSE, Format, check_format, format_of_name
-from karat.reading.bytes.remote import RemotePath, local_path
+from karat.reading.bytes.remote import RemotePath, is_pattern, local_path
 from karat.reading.contents.formats import FormatGuess, check_content, contradiction, detect
 from karat.reading.pairs.tables import Number
 
@@ -87,11 +87,14 @@ def spark_files(path: str, session: SparkSession) -> SparkFiles:
 
 
 def reject_table_formats(path: str) -> None:
-    """Reject the folder of a table whose files may have rows that are not in the table any more."""
+    """Reject the folder of a table, or files in it, that may have rows which are not in the table any more."""
+    folder = path
+    while is_pattern(os.path.basename(folder)) or "=" in os.path.basename(folder):
+        folder = os.path.dirname(folder)
     for format_name, prose, folders in (("delta", "Delta Lake", ["_delta_log"]), ("iceberg", "Iceberg", _ICEBERG)):
-        if all(_is_folder(path, folder) for folder in folders):
+        if all(_is_folder(folder, inside) for inside in folders):
             what = f"this is a table of {prose}, whose files may have rows that were deleted"
-            hint = f"Pass a DataFrame: spark.read.format({format_name!r}).load({shown(path)})."
+            hint = f"Pass a DataFrame: spark.read.format({format_name!r}).load({shown(folder)})."
             raise KaratError(what, place=path, hint=hint)
 
 
@@ -127,7 +130,8 @@ def _check_names(files: list[str], name: str) -> None:
     suffixes = {os.path.splitext(file)[1].lower() for file in files}
     if other := sorted(suffixes & {*COMPRESSIONS} - {*_DECOMPRESSED}):
         hint = f"Decompress it, or compress it so that its name ends with {enumeration([*_DECOMPRESSED], 'or')}."
-        raise KaratError(f"Spark does not decompress {other[0]} files", place=name, hint=hint)
+        what = f"Spark, which has to read these rows, does not decompress {other[0]} files"
+        raise KaratError(what, place=name, hint=hint)
     formats = {form for file in files if (form := format_of_name(file))}
     if len(formats) > 1:
         what = f"these are {enumeration(sorted(IN_PROSE[each] for each in formats), 'and')} files"

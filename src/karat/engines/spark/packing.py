@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from karat.engines.spark.shipping import arrow_type
-from karat.engines.spark.worker import BUCKET, BucketWork
+from karat.engines.spark.worker import BUCKET, BucketWork, arrow_streams
 
 SIDE, ROWS = "__karat_side", "__karat_rows"
 """columns of packed rows, besides the bucket: which of the tables they are of, and an Arrow stream"""
@@ -43,10 +43,8 @@ class Packing:
             waiting.append(batch)
             size += batch.nbytes
             if size >= self.at_once:
-                table, waiting, size = pa.Table.from_batches(waiting), [], 0
-                yield self._packed(table)
-                del table
-                pa.default_memory_pool().release_unused()  # or Arrow keeps it for later
+                yield self._packed(pa.Table.from_batches(waiting))
+                waiting, size = [], 0
         if waiting:
             yield self._packed(pa.Table.from_batches(waiting))
 
@@ -59,12 +57,12 @@ class Packing:
         ends = [*starts[1:], len(numbers)]
         cuts = [cut for start, end in zip(starts, ends, strict=True) for cut in range(start, end, in_stream)]
         lengths = np.diff([*cuts, len(numbers)])
-        streams = [_stream(rows.slice(cut, length)) for cut, length in zip(cuts, lengths, strict=True)]
+        streams = (rows.slice(cut, length) for cut, length in zip(cuts, lengths, strict=True))
         return pa.record_batch(
             {
                 BUCKET: pa.array(numbers[cuts], pa.int32()),
                 SIDE: pa.array([self.side] * len(cuts), pa.int32()),
-                ROWS: pa.array(streams, arrow_type(pa.binary(), self.large_types)),
+                ROWS: arrow_streams(streams, arrow_type(pa.binary(), self.large_types)),
             }
         )
 
@@ -102,11 +100,3 @@ class WorkOnPacked:
         del tables
         pa.default_memory_pool().release_unused()
         yield from result.combine_chunks().to_batches()
-
-
-def _stream(rows: pa.Table) -> bytes:
-    compression = "lz4" if pa.Codec.is_available("lz4") else None
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
-        writer.write_table(rows)
-    return bytes(sink.getvalue())

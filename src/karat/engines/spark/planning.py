@@ -6,12 +6,12 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from glob import glob
 from typing import TYPE_CHECKING, Any
 
 from karat.engines.spark.files import reject_table_formats
-from karat.engines.spark.ranges import RangeEvaluation, ShuffleNeededError, TruthFiles
+from karat.engines.spark.ranges import RangeEvaluation, ShuffleNeededError, TruthFiles, number_of_tasks
 from karat.engines.spark.stored import scores_of_buckets
 from karat.errors import KaratError, plural
 from karat.errors.arguments import is_remote
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 PLAN = logging.getLogger("karat.spark")
 """says how a run is read, and why"""
 
-_TASKS_PER_CORE = 3  # so that no core waits for long at the end
 _MOST_JUDGMENTS = 1 << 20  # in the memory of each Python process, where they take up to 100 MB
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
@@ -49,25 +48,24 @@ def scores_of_ranges(
 
     `rows_needed_for` are arguments that only rows in Spark can have, with their values.
     """
-    with ExitStack() as stack:
-        try:
-            evaluation = _in_ranges(truth, run, plan, name, session, stack, rows_needed_for)
-            say_ranges(evaluation.run.name, evaluation.run.ranges)
-            return scores_of_buckets(evaluation.buckets(progress), evaluation.scores, per_query_path)
-        except ShuffleNeededError as reason:
-            say_rows(reason)
-            return None
+    try:
+        evaluation = _in_ranges(truth, run, plan, name, session, rows_needed_for)
+        say_ranges(evaluation.run.name, evaluation.run.ranges)
+        return scores_of_buckets(evaluation.buckets(progress), evaluation.scores, per_query_path)
+    except ShuffleNeededError as reason:
+        say_rows(reason)
+        return None
 
 
 def say_ranges(name: str, ranges: Sequence[FileRange]) -> None:
     """Log that executors read files in ranges."""
-    what = "%s is read in %s, by the executors themselves: it is in files that they can open"
+    what = "%s: executors read the files directly, in %s"
     PLAN.info(what, name, plural(len(ranges), "range"))
 
 
 def say_rows(reason: object) -> None:
     """Log that Spark reads rows, and why."""
-    PLAN.info("Spark reads the rows, and brings those of each query together: %s", reason)
+    PLAN.info("Spark reads the rows and shuffles them by query, because %s", reason)
 
 
 def _in_ranges(
@@ -76,32 +74,43 @@ def _in_ranges(
     plan: EvaluationPlan,
     name: str,
     session: SparkSession,
-    stack: ExitStack,
     rows_needed_for: Mapping[str, Any],
 ) -> RangeEvaluation:
     """The evaluation of a run in ranges of its files, if karat can read them."""
     if reason := _rows_because(truth, run, plan, rows_needed_for):
         raise ShuffleNeededError(reason)
     paths = os.fsdecode(truth), os.fsdecode(run)
-    with read_without_spark(*paths):
-        return _planned(*paths, plan, name, session, stack)
+    with read_without_spark(session, *paths):
+        return _planned(*paths, plan, name, session)
 
 
 @contextmanager
-def read_without_spark(*paths: str) -> Iterator[None]:
-    """Planning that reads files itself: an error of a remote file means that Spark has to read the rows."""
+def read_without_spark(session: SparkSession, *paths: str) -> Iterator[None]:
+    """Planning that reads files itself. If karat cannot open remote files and Spark may, Spark has to read the rows."""
     try:
         yield
     except KaratError as error:
-        if not any(map(is_remote, paths)):
+        is_about_content = error.place is not None and error.place.line is not None
+        if is_about_content or not any(is_remote(path) and _may_open(session, path) for path in paths):
             raise
         # The settings of Spark may have other credentials.
-        raise ShuffleNeededError(f"karat cannot read the files without Spark ({error})") from None
+        raise ShuffleNeededError(f"karat cannot open the files itself ({error})") from None
 
 
-def _planned(
-    truth: str, run: str, plan: EvaluationPlan, name: str, session: SparkSession, stack: ExitStack
-) -> RangeEvaluation:
+def _may_open(session: SparkSession, path: str) -> bool:
+    """Whether Spark has a file system for a remote path; a session of Spark Connect does not tell."""
+    of_java = getattr(session, "_jsparkSession", None)
+    if of_java is None:
+        return True
+    scheme, settings = path.partition("://")[0], of_java.sessionState().newHadoopConf()
+    try:
+        session._jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, settings)
+    except Exception:  # of Java
+        return False
+    return True
+
+
+def _planned(truth: str, run: str, plan: EvaluationPlan, name: str, session: SparkSession) -> RangeEvaluation:
     inputs, matcher = plan.inputs, plan.matching.matcher
     if is_data_set(truth):
         truth = qrels_of_split(truth, None)
@@ -110,7 +119,7 @@ def _planned(
     truth_files = truth_files._replace(is_large=len(judgments.docs) > _MOST_JUDGMENTS)
     reading = Reading("score", inputs.run_columns, inputs.run_format)
     ranges = plan_ranges(run, reading, number_of_tasks(session))
-    return RangeEvaluation(session, judgments, truth_files, ranges, plan, name, stack)
+    return RangeEvaluation(session, judgments, truth_files, ranges, plan, name)
 
 
 def _rows_because(truth: Any, run: Any, plan: EvaluationPlan, rows_needed_for: Mapping[str, Any]) -> str | None:
@@ -120,7 +129,7 @@ def _rows_because(truth: Any, run: Any, plan: EvaluationPlan, rows_needed_for: M
             return f"the {side} is a DataFrame"
     for argument, value in rows_needed_for.items():
         if value is not None:
-            return f"{argument} was given"
+            return f"{argument}= was given"
     if need_spans(plan.measures):
         return "measures of spans read whole documents"
     for source in map(os.fsdecode, (truth, run)):
@@ -142,18 +151,9 @@ def unreadable(path: str) -> str | None:
         return f"{path} is partitioned, and the names of its folders are columns"
     if os.path.exists(local) or glob(local, recursive=True):
         return None
-    return f"{path} is in a file system of Spark" if _SCHEME.match(path) else f"{path} is not on this machine"
+    return f"only Spark can open {path}" if _SCHEME.match(path) else f"{path} is not on this machine"
 
 
 def _versions(path: str) -> tuple[FileRange, ...]:
     paths = files_of_path(local_path(path)) or [path]
     return tuple(FileRange(each, FileVersion.of(each)) for each in paths)
-
-
-def number_of_tasks(session: SparkSession) -> int:
-    """How many tasks keep all cores busy; a session of Spark Connect does not tell how many these are."""
-    try:
-        cores = int(session.sparkContext.defaultParallelism)
-    except Exception:  # it differs between releases which one is raised
-        cores = 8
-    return _TASKS_PER_CORE * cores

@@ -5,19 +5,20 @@ from __future__ import annotations
 import pickle
 import platform
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from karat.engines.spark.buckets import Buckets, CollectedBuckets
 from karat.engines.spark.documents import scores_of_collected
+from karat.engines.spark.executor_results import Collect, ExecutorResults
 from karat.engines.spark.measures import portable
 from karat.engines.spark.shipping import error_from, for_executors
-from karat.engines.spark.shuffle import collect_table
-from karat.engines.spark.worker import BUCKET, ERROR, QUERY, REPORT, BucketResult, BucketWork
+from karat.engines.spark.worker import BUCKET, ERROR, QUERIES, REPORT, BucketResult, BucketWork, schema_text
 from karat.errors import KaratError, NoSuchFileError, shown
 from karat.evaluation.document_parts import (
     PartResult,
@@ -41,6 +42,8 @@ from karat.scores import Scores
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_TASKS_PER_CORE = 3  # so that no core waits for long at the end
+_INPUTS_PER_TASK = 8  # what a task returns is in the memory of Java at once
 _SHARED = "Put it where all machines can read it, such as s3://bucket/folder, hdfs://host/folder or a shared disk."
 
 
@@ -132,15 +135,33 @@ def _from_executor(error: KaratError, what: str) -> KaratError:
     return KaratError(f"an executor (on {platform.node()}) {what}", place=error.place, hint=_SHARED)
 
 
+def number_of_tasks(session: SparkSession) -> int:
+    """How many tasks keep all cores busy; a session of Spark Connect does not tell how many these are."""
+    try:
+        cores = int(session.sparkContext.defaultParallelism)
+    except Exception:  # it differs between releases which one is raised
+        cores = 8
+    return _TASKS_PER_CORE * cores
+
+
 def tasks(session: SparkSession, work: BucketWork, inputs: Mapping[int, Any]) -> DataFrame:
-    """What executors return for the inputs of some work, each of which has a number, and is a task of its own."""
+    """What executors return for the inputs of some work, each of which has a number.
+
+    Inputs that follow each other are in one task, if there are more of them than keep all cores busy: Spark and Python
+    need some hundredths of a second for each task. A task unpickles its own inputs only, as there may be many in all.
+    """
+    from pyspark import cloudpickle
+
     numbered = list(inputs.items())
+    size = max(1, min(_INPUTS_PER_TASK, len(numbered) // number_of_tasks(session)))
+    pickled = [cloudpickle.dumps(numbered[at : at + size]) for at in range(0, len(numbered), size)]
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number, value in (numbered[task] for batch in batches for task in batch.column(0).to_pylist()):
-            yield from work.run(number, value).to_batches()
+        for task in (task for batch in batches for task in batch.column(0).to_pylist()):
+            for number, value in pickle.loads(pickled[task]):  # noqa: S301  # the driver sent it
+                yield from work.run(number, value).to_batches()
 
-    return session.range(0, len(numbered), 1, len(numbered)).mapInArrow(for_executors(run), work.schema())
+    return session.range(0, len(pickled), 1, len(pickled)).mapInArrow(for_executors(run), schema_text())
 
 
 def _result(part: PartResult, report: RangeReport | None) -> BucketResult:
@@ -172,8 +193,6 @@ class RangeEvaluation:
     run: RunRanges
     plan: EvaluationPlan
     name: str
-    stack: ExitStack
-    """ends when the scores are complete"""
 
     def buckets(self, progress: bool) -> Buckets:
         """The work on all ranges, which is not done yet."""
@@ -186,10 +205,8 @@ class RangeEvaluation:
         """The scores of all queries, which are those of a local evaluation."""
         return scores_of_collected(collected, self.plan, (_TruthSide(self.truth), self.run), self.name)
 
-    def _results(self, work: BucketWork) -> DataFrame:
-        from pyspark.sql import functions as F
-
-        frame, reports = self._judged(work, range(len(self.run.ranges)))
+    def _results(self, work: BucketWork, collect: Collect) -> ExecutorResults:
+        results, reports = self._judged(work, dict.fromkeys(range(len(self.run.ranges)), frozenset()), collect)
         try:
             several = queries_in_several(reports.values())
         except NotGroupedError:
@@ -198,38 +215,38 @@ class RangeEvaluation:
             what = f"query {shown(min(several))} is listed twice"
             raise KaratError(what, place=self.run.name, hint="List all documents of a query together.")
         if several:
-            affected = [number for number, report in reports.items() if not several.isdisjoint(report.queries)]
-            judged_again, others = self._judged(work, affected, several)
-            frame = frame.where(~F.col(BUCKET).isin(affected)).unionByName(judged_again)
+            apart = {number: several.intersection(report.queries) for number, report in reports.items()}
+            affected = {number: queries for number, queries in apart.items() if queries}
+            judged_again, others = self._judged(work, affected, collect)
+            results = results.without(affected).with_results(judged_again)
             reports |= others
-        rest = work.run(len(self.run.ranges), self._rest([reports[number] for number in sorted(reports)]))
-        return frame.unionByName(self.session.createDataFrame(rest, schema=work.schema()))
+        rest = self._rest([reports[number] for number in sorted(reports)])
+        return results.with_table(work.run(len(self.run.ranges), rest))
 
     def _not_grouped(self) -> ShuffleNeededError:
-        return ShuffleNeededError(f"{self.run.name} is not grouped by query")
+        return ShuffleNeededError(f"{self.run.name} turned out not to be grouped by query")
 
     def _rest(self, reports: Sequence[RangeReport]) -> RestToJudge:
         done = frozenset(query for report in reports for query in report.queries)
         return RestToJudge(self.truth, done, [report.loose for report in reports], self.run)
 
     def _judged(
-        self, work: BucketWork, numbers: Sequence[int], apart: frozenset[str] = frozenset()
-    ) -> tuple[DataFrame, dict[int, RangeReport]]:
-        """The results of some ranges, and their reports; the error of the first range that has one."""
-        from pyspark import StorageLevel
-        from pyspark.sql import functions as F
+        self, work: BucketWork, apart: Mapping[int, frozenset[str]], collect: Collect
+    ) -> tuple[ExecutorResults, dict[int, RangeReport]]:
+        """The results of some ranges without the queries that are apart, and their reports.
 
-        ranges = {number: RangeToJudge(self.run.ranges[number], apart) for number in numbers}
-        frame = tasks(self.session, work, ranges).persist(StorageLevel.DISK_ONLY)
-        self.stack.callback(frame.unpersist)
-        reports = collect_table(frame.where(F.col(QUERY).isNull()).select(BUCKET, REPORT, ERROR)).sort_by(BUCKET)
-        for text in reports[ERROR].drop_null():
+        The error of the first range that has one.
+        """
+        ranges = {number: RangeToJudge(self.run.ranges[number], queries) for number, queries in apart.items()}
+        results = collect(tasks(self.session, work, ranges))
+        of_ranges = results.table.filter(pc.is_null(results.table[QUERIES])).sort_by(BUCKET)
+        for text in of_ranges[ERROR].drop_null():
             raise error_from(text.as_py())
-        rows = zip(reports[BUCKET].to_pylist(), reports[REPORT].to_pylist(), strict=True)
-        loaded = {number: pickle.loads(report) for number, report in rows}  # noqa: S301  # executors run our code
-        if any(isinstance(report, NotGroupedError) for report in loaded.values()):
+        rows = zip(of_ranges[BUCKET].to_pylist(), of_ranges[REPORT].to_pylist(), strict=True)
+        reports = {number: pickle.loads(report) for number, report in rows}  # noqa: S301  # executors run our code
+        if any(isinstance(report, NotGroupedError) for report in reports.values()):
             raise self._not_grouped()
-        return frame.withColumn(REPORT, F.lit(None).cast("binary")), loaded
+        return results, reports
 
 
 class ShuffleNeededError(Exception):

@@ -153,6 +153,9 @@ def _context(session: SparkSession) -> Any:
 
 
 def _new_session(master: str | None) -> SparkSession:
+    if master is not None and master.startswith("sc://"):
+        hint = "In Python, evaluate takes a session of Spark Connect: session=SparkSession.builder.remote(...)."
+        raise KaratError(f"{shown(master)} is a server of Spark Connect, which is not a master", hint=hint)
     _check_java()
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
@@ -216,6 +219,7 @@ def _no_answer(master: str, error: Any) -> KaratError:
         "UnknownHostException": "its host is unknown",
         "TimeoutException": f"no answer in {_SECONDS_TO_ANSWER} seconds",
         "Connection refused": "connection refused",
+        "Too large frame": "something else answers",
     }
     text = str(error)
     reason = next((reason for part, reason in reasons.items() if part in text), failure(error).what)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from karat.engines.spark.executor_results import Collect, ExecutorResults, collect_table
 from karat.engines.spark.packing import PACKED, Packing, WorkOnPacked
-from karat.engines.spark.session import quiet
 from karat.engines.spark.shipping import failure, for_executors
 from karat.engines.spark.tables import SparkTable
-from karat.engines.spark.worker import BUCKET, LARGE, ROW_ERROR, BucketWork
+from karat.engines.spark.worker import BUCKET, LARGE, ROW_ERROR, BucketWork, schema_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +38,7 @@ class ShuffledTables:
     tables: tuple[SparkTable, ...]
     number: int | None
 
-    def results(self, work: BucketWork) -> DataFrame:
+    def results(self, work: BucketWork, collect: Collect) -> ExecutorResults:
         """What executors return for all buckets."""
         from pyspark.sql import functions as F
 
@@ -55,7 +55,7 @@ class ShuffledTables:
         if has_several:
             shuffled = shuffled.sortWithinPartitions(BUCKET)
         schemas = [table.schema for table in self.without_rows()]
-        return shuffled.mapInArrow(for_executors(WorkOnPacked(work, schemas)), work.schema())
+        return collect(shuffled.mapInArrow(for_executors(WorkOnPacked(work, schemas)), schema_text()))
 
     def without_rows(self) -> list[pa.Table]:
         """The tables without their rows."""
@@ -87,15 +87,6 @@ def changed_settings(session: SparkSession, settings: Mapping[str, str]) -> Iter
                 session.conf.unset(name)
             else:
                 session.conf.set(name, previous)
-
-
-def collect_table(frame: DataFrame) -> pa.Table:
-    """The rows of a DataFrame, on the driver."""
-    with quiet():
-        try:
-            return frame.toArrow()
-        except Exception as error:
-            raise failure(error) from None
 
 
 def _packed(table: SparkTable, packing: Packing, n: int) -> DataFrame:

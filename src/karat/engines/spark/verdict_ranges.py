@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from karat.engines.spark.buckets import Buckets
+from karat.engines.spark.executor_results import Collect, ExecutorResults
 from karat.engines.spark.measures import portable
-from karat.engines.spark.planning import number_of_tasks, read_without_spark, say_ranges, say_rows, unreadable
-from karat.engines.spark.ranges import ShuffleNeededError, in_executor, tasks
+from karat.engines.spark.planning import read_without_spark, say_ranges, say_rows, unreadable
+from karat.engines.spark.ranges import ShuffleNeededError, in_executor, number_of_tasks, tasks
 from karat.engines.spark.worker import BucketResult, BucketWork
 from karat.evaluation.verdict_ranges import evaluate_ranges, plan_verdicts
 from karat.options import Unknown
@@ -51,7 +52,7 @@ def scores_of_verdict_ranges(
     except ShuffleNeededError as reason:
         say_rows(reason)
     except NotGroupedError:
-        say_rows(f"{path} is not grouped by query")
+        say_rows(f"{path} turned out not to be grouped by query")
     return None
 
 
@@ -59,11 +60,11 @@ def _planned(verdicts: Any, session: SparkSession, rows_needed_for: str | None) 
     if not isinstance(verdicts, str | os.PathLike):
         raise ShuffleNeededError("the verdicts are a DataFrame")
     if rows_needed_for is not None:
-        raise ShuffleNeededError(f"{rows_needed_for} was given")
+        raise ShuffleNeededError(f"{rows_needed_for}= was given")
     path = os.fsdecode(verdicts)
     if reason := unreadable(path):
         raise ShuffleNeededError(reason)
-    with read_without_spark(path):
+    with read_without_spark(session, path):
         ranges = plan_verdicts(path, number_of_tasks(session))
     if ranges is None:
         raise ShuffleNeededError(f"{path} is not in JSON lines")
@@ -86,4 +87,8 @@ def _in_tasks(
 ) -> list[Result]:
     of_tasks = BucketWork(_TaskWork(work), (), (), ())
     numbered = dict(enumerate(inputs))
-    return Buckets(session, of_tasks, lambda work: tasks(session, work, numbered), list, progress).collect().facts
+
+    def results(work: BucketWork, collect: Collect) -> ExecutorResults:
+        return collect(tasks(session, work, numbered))
+
+    return Buckets(session, of_tasks, results, list, progress).collect().facts

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,10 +20,16 @@ from karat.errors import KaratError
 LARGE = 1_000_000
 """rows: about so many are in a bucket, and a query with more is named in a finding"""
 
-BUCKET, QUERY, FACTS, REPORT, ERROR = "__karat_bucket", "query", "facts", "report", "error"
-"""columns of what executors return, besides values and texts"""
+BUCKET, FACTS, REPORT, ERROR, QUERIES = "__karat_bucket", "facts", "report", "error", "queries"
+"""columns of what executors return: a row for each bucket with facts about it, or an error; and rows that have only an
+Arrow stream, with the values and texts of many queries"""
 
+QUERY = "query"
+"""the column of these streams, and of files of scores, with the id"""
+
+_RETURNED = {BUCKET: "int", FACTS: "binary", REPORT: "binary", ERROR: "string", QUERIES: "binary"}
 _ARROW = {"int": pa.int32(), "string": pa.string(), "double": pa.float64(), "binary": pa.binary()}
+_QUERIES_AT_ONCE = 1 << 14  # in a stream
 
 ROW_ERROR = "__karat_error"
 """the column of a table, if it has one, with the error of a row that could not be read (see `error_text`), or null"""
@@ -73,21 +80,22 @@ class BucketWork:
     large_types: bool = False
     """whether Spark wants texts whose bytes are counted in 64 bits"""
 
-    def columns(self) -> dict[str, str]:
-        """What an executor returns: a row per query, and a row with the facts about the bucket, or with an error.
+    @property
+    def query_columns(self) -> dict[str, str]:
+        """The columns of a stream with queries, and their types in Spark.
 
         The names of measures may differ in case only, and Spark would take them for the same: columns are numbered.
         """
         values = {f"value{at}": "double" for at in range(len(self.values))}
-        texts = {f"text{at}": "string" for at in range(len(self.texts))}
-        return {BUCKET: "int", QUERY: "string", **values, **texts, FACTS: "binary", REPORT: "binary", ERROR: "string"}
+        return {QUERY: "string", **values, **{f"text{at}": "string" for at in range(len(self.texts))}}
 
-    def schema(self) -> str:
-        """The columns and their types, as Spark reads a schema."""
-        return ", ".join(f"{name} {kind}" for name, kind in self.columns().items())
+    @property
+    def query_schema(self) -> pa.Schema:
+        """The schema of these streams."""
+        return pa.schema([(name, _ARROW[kind]) for name, kind in self.query_columns.items()])
 
     def run(self, number: int, *inputs: Any) -> pa.Table:
-        """The result of the work on one bucket, in rows that have `columns`; a KaratError is one of them.
+        """What an executor returns for one bucket (see `BUCKET`); a KaratError is a row.
 
         The inputs are Arrow tables whose rows are in any order, one for each of `sides`; or anything else that the work
         reads, which it gets as it is. Facts and errors are put in the order of the numbers.
@@ -95,15 +103,29 @@ class BucketWork:
         try:
             result = self._result(inputs)
         except KaratError as error:
-            return self._rows(1, {BUCKET: [number], ERROR: [error_text(error)]})
-        n = len(result.queries)
-        columns: dict[str, Any] = {BUCKET: [number] * n, QUERY: result.queries}
-        columns |= {f"value{at}": result.values[name] for at, name in enumerate(self.values)}
-        columns |= {f"text{at}": result.texts[name] for at, name in enumerate(self.texts)}
+            return self._returned(number, {ERROR: [error_text(error)]})
         facts = pickle.dumps((result.facts, self._large_queries(inputs)))
         report = None if result.report is None else pickle.dumps(result.report)
-        about = {BUCKET: [number], FACTS: [facts], REPORT: [report]}
-        return pa.concat_tables([self._rows(n, columns), self._rows(1, about)])
+        queries = self._queries(result)
+        tables = (queries.slice(cut, _QUERIES_AT_ONCE) for cut in range(0, len(queries), _QUERIES_AT_ONCE))
+        streams = [arrow_streams([table], pa.binary())[0].as_py() for table in tables]
+        return self._returned(number, {FACTS: [facts], REPORT: [report], QUERIES: [None, *streams]})
+
+    def _queries(self, result: BucketResult) -> pa.Table:
+        """A row for each query; NaN becomes null."""
+        columns: dict[str, Any] = {QUERY: result.queries}
+        columns |= {f"value{at}": result.values[name] for at, name in enumerate(self.values)}
+        columns |= {f"text{at}": result.texts[name] for at, name in enumerate(self.texts)}
+        schema = self.query_schema
+        return pa.table(
+            [pa.array(columns[field.name], field.type, from_pandas=True) for field in schema], schema=schema
+        )
+
+    def _returned(self, number: int, columns: Mapping[str, list[Any]]) -> pa.Table:
+        """Rows that an executor returns; columns that have no more values are filled with null."""
+        n = max(map(len, columns.values()))
+        filled = {name: [*columns.get(name, ()), *[None] * n][:n] for name in _RETURNED} | {BUCKET: [number] * n}
+        return pa.table(filled, schema=returned_schema(self.large_types))
 
     def _result(self, inputs: Sequence[Any]) -> BucketResult:
         if not all(isinstance(each, pa.Table) for each in inputs):
@@ -146,14 +168,27 @@ class BucketWork:
             large += map(id_text, queries.filter(pc.greater(sizes, self.large)).to_pylist())
         return large
 
-    def _rows(self, n: int, columns: Mapping[str, Any]) -> pa.Table:
-        arrays = {
-            name: pa.array(
-                columns.get(name, [None] * n), arrow_type(_ARROW[kind], self.large_types), from_pandas=True
-            )  # NaN becomes null
-            for name, kind in self.columns().items()
-        }
-        return pa.table(arrays)
+
+def returned_schema(large_types: bool = False) -> pa.Schema:
+    """The columns of what executors return."""
+    return pa.schema([(name, arrow_type(_ARROW[kind], large_types)) for name, kind in _RETURNED.items()])
+
+
+def schema_text(columns: Mapping[str, str] = _RETURNED) -> str:
+    """Columns, as Spark reads a schema; without an argument, those of what executors return."""
+    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
+
+
+def arrow_streams(tables: Iterable[pa.Table], kind: pa.DataType) -> pa.Array:
+    """Tables as Arrow streams, in an array of bytes. They are not compressed: Spark compresses what it shuffles."""
+    sink = pa.BufferOutputStream()
+    ends = [0]
+    for table in tables:
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        ends.append(sink.tell())
+    offsets = np.array(ends, np.int64 if pa.types.is_large_binary(kind) else np.int32)
+    return pa.Array.from_buffers(kind, len(ends) - 1, [None, pa.py_buffer(offsets), sink.getvalue()])
 
 
 def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -115,5 +115,6 @@ def _line_start(file: BufferedReader, at: int) -> int:
     if at == 0:
         return 0
     file.seek(at - 1)
-    file.readline()
+    while (part := file.readline(_BUFFER)) and not part.endswith(b"\n"):  # not the whole line: it may be very long
+        pass
     return file.tell()

@@ -61,7 +61,7 @@ def files_of_path(path: str) -> list[str] | None:
     matches = sorted(glob(path, recursive=True))
     files = [file for file in matches if os.path.isfile(file) and not is_hidden(Path(file).name)]
     if not files:
-        raise KaratError("no file has a name of this pattern", place=path)
+        raise KaratError("no file matches this pattern", place=path)
     return files
 
 

@@ -22,7 +22,9 @@ from karat.reading.pairs.tables import Columns, Number, by_query, first_two_line
 
 _WITHOUT_TEXTS = "Otherwise, leave out the columns with texts; karat reads only the query, the document and a number."
 
-_AT_LINES = "A large file is divided at its lines: write the table without line breaks, or as Parquet."
+_AT_LINES = (
+    "A large file, and any file on Spark, is divided at its lines: write the table without line breaks, or as Parquet."
+)
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ class ObjectTable:
         """The number of each document of each query, if there are few objects."""
         if not self.source.is_small():
             return None
-        blocks = list(self.source.read(progress))
+        blocks = list(self.source.read(progress)) or [([], [])]
         return by_query(self._pairs(*([*chain.from_iterable(parts)] for parts in zip(*blocks, strict=True))))
 
     def locate(self, query: str, doc: str) -> Place:

@@ -23,6 +23,9 @@ from karat.reading.pairs.tables import ByQuery, PairTable
 _BYTES = 32 << 20  # of text in a range
 _ROWS = 1 << 19  # of a Parquet file in a range, unless a row group has more
 _BEGINNING = 1 << 16  # bytes of text
+_LEAST_BYTES, _LEAST_ROWS = 1 << 18, 1 << 13
+"""of a range: more ranges of a small file would take longer, and a header is in the first one"""
+_NOT_EMPTY = 512  # bytes that are not only white space, or the compressed form of no data
 
 
 class RunRanges(NamedTuple):
@@ -67,18 +70,30 @@ def filled_files(path: str) -> dict[str, FileVersion]:
     """The files of a path that are not empty, with their versions; if all are empty, the first one."""
     paths = files_of_path(local_path(path)) or [path]
     versions = dict(zip(paths, in_threads(partial(FileVersion.of, each) for each in paths), strict=True))
-    return {each: version for each, version in versions.items() if version.size} or {paths[0]: versions[paths[0]]}
+    are_filled = in_threads(partial(_is_filled, *each) for each in versions.items())
+    filled = {path: versions[path] for path, is_filled in zip(paths, are_filled, strict=True) if is_filled}
+    return filled or {paths[0]: versions[paths[0]]}
+
+
+def _is_filled(path: str, version: FileVersion) -> bool:
+    """Whether a file has more than white space, which may be compressed."""
+    return version.size > _NOT_EMPTY or bool(version.size and InputFile(path).first_byte())
 
 
 def ranges_of_lines(files: Mapping[str, FileVersion], ranges: int) -> list[FileRange]:
     """Divide files in which every line is a record into at least so many ranges, if possible."""
-    size = max(1, min(_BYTES, sum(version.size for version in files.values()) // ranges))
+    size = _range_size(sum(version.size for version in files.values()), ranges)
     are_compressed = in_threads(InputFile(path).is_compressed for path in files)
     planned = (
         [FileRange(path, version)] if is_compressed else text_ranges(path, version, size)
         for (path, version), is_compressed in zip(files.items(), are_compressed, strict=True)
     )
     return [*chain.from_iterable(planned)]
+
+
+def _range_size(size: int, ranges: int) -> int:
+    """How many bytes of text are in a range."""
+    return max(_LEAST_BYTES, min(_BYTES, size // ranges))
 
 
 class _BeginningOfFile(NamedTuple):
@@ -128,7 +143,7 @@ class _Division(NamedTuple):
         if not begins.is_divided:
             return [FileRange(path, version)]
         if begins.form != "parquet":
-            found = text_ranges(path, version, max(1, min(_BYTES, self.size // self.ranges)))
+            found = text_ranges(path, version, _range_size(self.size, self.ranges))
         else:
             rows = ArrowFile(begins.file, "parquet").rows_of_groups()
             found = [FileRange(path, version, bounds) for bounds in self._row_groups(rows, version.size)]
@@ -150,7 +165,7 @@ class _Division(NamedTuple):
     def _row_groups(self, sizes: Sequence[int], bytes_of_file: int) -> Iterator[RangeBounds]:
         """Row groups next to each other, with not too many rows in all; `sizes` are the rows of each group."""
         rows_of_all_files = sum(sizes) * self.size // max(bytes_of_file, 1)
-        most = min(_ROWS, rows_of_all_files // self.ranges)
+        most = max(_LEAST_ROWS, min(_ROWS, rows_of_all_files // self.ranges))
         start, rows = 0, 0
         for group, size in enumerate(sizes):
             if rows and rows + size > most:
