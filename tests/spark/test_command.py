@@ -74,9 +74,7 @@ def test_verbose_says_how_the_run_is_read_and_why(folder: Path, spark: SparkSess
 
 def test_labels_alone_are_not_taken_for_ground_truth_without_a_run(folder: Path, spark: SparkSession) -> None:
     labels = folder / "labels.jsonl"
-    labels.write_text(
-        '{"record": "verdict", "query": "q1", "task": "faithfulness", "label": "supported"}\n'
-    )
+    labels.write_text('{"record": "verdict", "query": "q1", "task": "faithfulness", "label": "supported"}\n')
     done = run_here(folder, "evaluate", labels, "--engine", "spark")
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{labels}: labels are not evaluated on Spark by this command. Leave --engine spark out; " in done.stderr
