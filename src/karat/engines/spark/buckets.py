@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from karat.data.judged import Floats
 from karat.engines.spark.executor_results import Collect, ExecutorResults, Keeping, collected, queries_of, write_queries
 from karat.engines.spark.session import job_progress, quiet
-from karat.engines.spark.shipping import error_from, large_types
+from karat.engines.spark.shipping import large_types
 from karat.engines.spark.shuffle import MOST_BUCKETS, ShuffledTables, changed_settings
 from karat.engines.spark.tables import SparkTable, check_case
-from karat.engines.spark.worker import BUCKET, ERROR, FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
+from karat.engines.spark.worker import FACTS, LARGE, QUERY, BucketSide, BucketWork, Work
 from karat.errors import KaratError, Message, Parameter
 from karat.errors.arguments import as_count
 from karat.scores.finding import Finding, finding_about_queries
@@ -102,9 +102,9 @@ class Buckets:
 
     def collect(self) -> CollectedBuckets:
         """The results of all buckets."""
-        with self._while_running():
-            results = self._results(collected)
-        facts, findings = self._facts(results.table)
+        with self._running() as work:
+            results = self.results(work, collected)
+        facts, findings = self._facts(results)
         queries = queries_of(results.table, self.work)
         return CollectedBuckets(
             tuple(queries[QUERY].to_pylist()),
@@ -122,35 +122,25 @@ class Buckets:
         names = [QUERY, *self.work.values, *self.work.texts]
         hint: Message = ["Write them to different folders, or leave ", Parameter("per_query_path"), " out."]
         check_case(names, str(path), hint)
-        with self._while_running(), ExitStack() as stack:
-            results = self._results(Keeping(stack))
-            written = WrittenBuckets(*self._facts(results.table))
+        with self._running() as work, ExitStack() as stack:
+            results = self.results(work, Keeping(stack))
+            written = WrittenBuckets(*self._facts(results))
             if check is not None:
                 check(written)
-            write_queries(results, self._work, names, str(path))
+            write_queries(results, work, names, str(path))
         return written
 
-    @property
-    def _work(self) -> BucketWork:
-        return replace(self.work, large_types=large_types(self.session))
-
     @contextmanager
-    def _while_running(self) -> Iterator[None]:
-        """While executors work: the progress is shown, and settings are what they should be."""
+    def _running(self) -> Iterator[BucketWork]:
+        """The work as this session wants it. Meanwhile, progress is shown, and settings are what they should be."""
         with job_progress(self.session, self.progress), changed_settings(self.session, self.settings), quiet():
-            yield
+            yield replace(self.work, large_types=large_types(self.session))
 
-    def _results(self, collect: Collect) -> ExecutorResults:
-        return self.results(self._work, collect)
-
-    def _facts(self, results: pa.Table) -> tuple[list[Any], tuple[Finding, ...]]:
+    def _facts(self, results: ExecutorResults) -> tuple[list[Any], tuple[Finding, ...]]:
         """The facts about the buckets; the error of the first bucket that has one."""
-        results = results.sort_by(BUCKET)
-        for text in results[ERROR].drop_null():
-            raise error_from(text.as_py())
-        pickled = results[FACTS].drop_null().to_pylist()
+        pickled = results.facts()[FACTS].drop_null().to_pylist()
         if not pickled:
-            return self._facts(self.work.run(0, *self.without_rows()))
+            return self._facts(ExecutorResults(self.work.run(0, *self.without_rows())))
         buckets = [pickle.loads(each) for each in pickled]  # noqa: S301  # executors sent it, which run our code
         return [facts for facts, _ in buckets], _large_queries(large for _, large in buckets)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.engines.spark.session import quiet
-from karat.engines.spark.shipping import arrow_type, failure, for_executors
-from karat.engines.spark.worker import BUCKET, QUERIES, QUERY, BucketWork, returned_schema, schema_text
+from karat.engines.spark.shipping import arrow_type, error_from, failure, for_executors
+from karat.engines.spark.worker import BUCKET, ERROR, QUERIES, QUERY, BucketWork, returned_schema, schema_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,12 +39,18 @@ class ExecutorResults(NamedTuple):
     in_executors: DataFrame | None = None
     """the rows with queries, if they stay there"""
 
+    def facts(self) -> pa.Table:
+        """Facts and reports, in the order of buckets; the error of the first bucket that has one."""
+        table = self.table.filter(pc.is_null(self.table[QUERIES])).sort_by(BUCKET)
+        for text in table[ERROR].drop_null():
+            raise error_from(text.as_py())
+        return table
+
     def with_results(self, other: ExecutorResults) -> ExecutorResults:
         """These results and others."""
-        table = pa.concat_tables([self.table, other.table])
-        if self.in_executors is None or other.in_executors is None:
-            return ExecutorResults(table)
-        return ExecutorResults(table, self.in_executors.unionByName(other.in_executors))
+        frames = [each for each in (self.in_executors, other.in_executors) if each is not None]
+        in_executors = reduce(lambda first, second: first.unionByName(second), frames) if frames else None
+        return ExecutorResults(pa.concat_tables([self.table, other.table]), in_executors)
 
     def with_table(self, table: pa.Table) -> ExecutorResults:
         """These results, and what was computed on the driver."""

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from karat.engines.spark.buckets import Buckets, CollectedBuckets
 from karat.engines.spark.documents import scores_of_collected
 from karat.engines.spark.executor_results import Collect, ExecutorResults
 from karat.engines.spark.measures import portable
-from karat.engines.spark.shipping import error_from, for_executors
-from karat.engines.spark.worker import BUCKET, ERROR, QUERIES, REPORT, BucketResult, BucketWork, schema_text
+from karat.engines.spark.shipping import for_executors
+from karat.engines.spark.worker import BUCKET, REPORT, BucketResult, BucketWork, schema_text
 from karat.errors import KaratError, NoSuchFileError, shown
 from karat.evaluation.document_parts import (
     PartResult,
@@ -239,9 +238,7 @@ class RangeEvaluation:
         """
         ranges = {number: RangeToJudge(self.run.ranges[number], queries) for number, queries in apart.items()}
         results = collect(tasks(self.session, work, ranges))
-        of_ranges = results.table.filter(pc.is_null(results.table[QUERIES])).sort_by(BUCKET)
-        for text in of_ranges[ERROR].drop_null():
-            raise error_from(text.as_py())
+        of_ranges = results.facts()
         rows = zip(of_ranges[BUCKET].to_pylist(), of_ranges[REPORT].to_pylist(), strict=True)
         reports = {number: pickle.loads(report) for number, report in rows}  # noqa: S301  # executors run our code
         if any(isinstance(report, NotGroupedError) for report in reports.values()):
