@@ -99,4 +99,4 @@ class WorkOnPacked:
         result = self.work.run(number, *tables)
         del tables
         pa.default_memory_pool().release_unused()
-        yield from result.combine_chunks().to_batches()
+        yield from result.to_batches()

@@ -108,6 +108,7 @@ class BucketWork:
         report = None if result.report is None else pickle.dumps(result.report)
         queries = self._queries(result)
         tables = (queries.slice(cut, _QUERIES_AT_ONCE) for cut in range(0, len(queries), _QUERIES_AT_ONCE))
+        # One by one: an array of bytes ends at 2 GB.
         streams = [arrow_streams([table], pa.binary())[0].as_py() for table in tables]
         return self._returned(number, {FACTS: [facts], REPORT: [report], QUERIES: [None, *streams]})
 
