@@ -140,7 +140,7 @@ def _evaluating(
 
 
 def _check_runs(truth: str, runs: Sequence[str]) -> None:
-    """An error if there is no run: a file may contain its ground truth, but not on Spark."""
+    """An error if no run was named. Results and labels need none, but this command does not evaluate them on Spark."""
     if runs:
         return
     from karat.reading.bytes.input_file import InputFile

@@ -10,8 +10,8 @@ run, so an evaluation has two halves, locally too:
   grouping and order.
 
 Locally there is one part, and on Spark there are many. So both engines have the same findings and the same errors
-without a second definition. For labels, more depends on all records: each part guesses it, and is
-evaluated again if the guess was wrong. There are two kinds of parts:
+without a second definition. For labels, more depends on all records: each part guesses it, and is evaluated again if it
+guessed wrong. There are two kinds of parts:
 
 - Ranges of files. Executors open the files themselves, and read their ranges with the readers of the local engine: no
   row passes through Java, and nothing is shuffled. The rows of queries at the borders of ranges come to the driver,

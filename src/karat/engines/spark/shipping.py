@@ -107,7 +107,7 @@ def for_executors(function: Callable[..., Iterator[Any]]) -> Callable[..., Itera
             raise RuntimeError(mark + json.dumps({"what": f"an executor {state}", "python": python}))
         yield from loaded(*arguments)
         if not gc.get_freeze_count():
-            # After each task, pyspark searches all objects for garbage. What was imported is not, and takes 30 ms.
+            # After each task, pyspark collects garbage. That takes 30 ms if it looks at all that was imported.
             gc.freeze()
 
     return call
