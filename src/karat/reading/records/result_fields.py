@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text
@@ -80,6 +80,90 @@ def are_results(by_field: Mapping[str, set[str]]) -> bool:
     return any(by_field[gold] and by_field[output] - by_field[gold] for gold, output in PARTS.values())
 
 
+class Contents(Protocol):
+    """The names of the fields of records, and what those with usual names contain."""
+
+    @property
+    def names(self) -> Sequence[Any]: ...
+
+    def fits(self, field: str, name: str) -> bool:
+        """Whether the values with a usual name of a field are what it should contain."""
+
+
+class ContentsOfRecords:
+    """What records contain, which are iterated over again for each question."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._records = records
+        self.names = _names_in(records)
+
+    def fits(self, field: str, name: str) -> bool:
+        """Whether the values with a usual name of a field are what it should contain."""
+        return FirstValues.of(field, name, self._records).fit
+
+
+class MergeableContents(NamedTuple):
+    """What records contain, with an answer to every question, so that the records need not be kept."""
+
+    names: tuple[Any, ...]
+    values: Mapping[tuple[str, str], FirstValues]
+    """by field and name"""
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> Self:
+        """What the records of one part contain."""
+        names = _names_in(records)
+        usual = [(field, name) for name in names for field, role in ROLES.items() if is_spelling(name, role)]
+        return cls(tuple(names), {each: FirstValues.of(*each, records) for each in usual})
+
+    @classmethod
+    def merged(cls, parts: Sequence[Self]) -> Self:
+        """What the records of all parts contain, in their order."""
+        usual = dict.fromkeys(each for part in parts for each in part.values)
+        values = {
+            each: FirstValues.merged(part.values[each] for part in parts if each in part.values) for each in usual
+        }
+        return cls(tuple(dict.fromkeys(name for part in parts for name in part.names)), values)
+
+    def fits(self, field: str, name: str) -> bool:
+        """Whether the values with a usual name of a field are what it should contain."""
+        return self.values[field, name].fit
+
+
+class FirstValues(NamedTuple):
+    """How many values a field has, of the first ones, and which of them is the first that does not fit."""
+
+    number: int = 0
+    wrong: int | None = None
+
+    @classmethod
+    def of(cls, field: str, name: str, records: Iterable[Record]) -> Self:
+        """What the values with a usual name show."""
+        values = list(islice((value for each in records if (value := each.get(name)) is not None), _CHECKED))
+        is_ambiguous = name in AMBIGUOUS
+        wrong = (at for at, value in enumerate(values) if not _fits(field, is_ambiguous, value))
+        return cls(len(values), next(wrong, None))
+
+    @classmethod
+    def merged(cls, parts: Iterable[Self]) -> Self:
+        """What the values of all parts show, in their order."""
+        number = 0
+        for part in parts:
+            if part.wrong is not None and number + part.wrong < _CHECKED:
+                return cls(min(number + part.number, _CHECKED), number + part.wrong)
+            number = min(number + part.number, _CHECKED)
+        return cls(number)
+
+    @property
+    def fit(self) -> bool:
+        """Whether there are values, and all are what the field should contain."""
+        return self.number > 0 and self.wrong is None
+
+
+def _names_in(records: Iterable[Record]) -> list[Any]:
+    return list(dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, records)))))
+
+
 def fields_of_results(
     records: Iterable[Record],
     fields: Mapping[str, str] | None,
@@ -88,19 +172,30 @@ def fields_of_results(
     needed_by_part: Mapping[Any, tuple[str, ...]] = PARTS,
     outputs: Collection[str] = (),
 ) -> ResultFields:
+    """The names to read in these records, which are iterated over several times; see `choose_fields`."""
+    return choose_fields(ContentsOfRecords(records), fields, parts, place, needed_by_part, outputs)
+
+
+def choose_fields(
+    contents: Contents,
+    fields: Mapping[str, str] | None,
+    parts: Collection[str],
+    place: Place | str,
+    needed_by_part: Mapping[Any, tuple[str, ...]] = PARTS,
+    outputs: Collection[str] = (),
+) -> ResultFields:
     """The names to read: those in `fields`, karat's own, and for what has neither, usual names if a part has them all.
 
-    Which records have a field does not matter, as some may lack it. They are iterated over several times. `outputs`
-    are what another source has for these queries: `retrieved`, `answer`.
+    Which records have a field does not matter, as some may lack it. `outputs` are what another source has for these
+    queries: `retrieved`, `answer`.
     """
     names = field_names(fields)
     fields = fields or {}
-    present = list(dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, records)))))
-    texts = [name for name in present if isinstance(name, str)]
+    texts = [name for name in contents.names if isinstance(name, str)]
     known = {field: field for field in ROLES if field in texts and field not in fields.values()}
     known |= {field: name for field, name in fields.items() if field in ROLES}
     fitting = {
-        field: fitting_columns(texts, role, {*known.values()}, partial(_contains, field, records))
+        field: fitting_columns(texts, role, {*known.values()}, partial(contents.fits, field))
         for field, role in ROLES.items()
         if field not in known
     }
@@ -117,18 +212,15 @@ def fields_of_results(
     return ResultFields({**names, **choice.columns}, texts, noted.note(place), all_names, fields, tuple(others))
 
 
-def _contains(field: str, records: Iterable[Record], name: str) -> bool:
-    """Whether the values of a field with a usual name are what it should contain."""
-    values = list(islice((value for each in records if (value := each.get(name)) is not None), _CHECKED))
-    if not values:
-        return False
+def _fits(field: str, is_ambiguous: bool, value: Any) -> bool:
+    """Whether a value is what a field should contain; names that are `is_ambiguous` may be those of gold documents."""
     if field == "query":
-        return all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
+        return isinstance(value, str | int) and not isinstance(value, bool)
     if field == "answer":
-        return all_text(values)
+        return isinstance(value, str)
     if field == "gold_answers":
-        return all(map(_is_answer_text if name in AMBIGUOUS else _is_gold_answer, values))
-    return all(map(_is_documents, values))
+        return _is_answer_text(value) if is_ambiguous else _is_gold_answer(value)
+    return _is_documents(value)
 
 
 def _is_documents(value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from karat.errors import KaratError, Message, Place, enumeration, require, shown
 from karat.errors.arguments import check_text
@@ -35,6 +35,54 @@ class SeveralListsError(KaratError):
     """An object has several lists of records."""
 
 
+class RecordLayout(NamedTuple):
+    """How records are read, as the first of them show."""
+
+    path: str | None = None
+    """where they are inside an object"""
+    lists: tuple[str, ...] = ()
+    """the fields whose texts are lists"""
+    shape: Shape | None = None
+    """what the tool writes that wrote them, without the fields that are read from elsewhere"""
+    parts: Mapping[str, Mapping[str, str]] | None = None
+    """the names of parts of documents, by the field of the documents"""
+
+    @property
+    def is_per_record(self) -> bool:
+        """Whether each object is read by itself: the spans of a trace may be anywhere in a file."""
+        return self.shape is None or self.shape.spans is None
+
+    def read(self, records: Iterable[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
+        """The records of a source, or of a part of it, with karat's names."""
+        named, shape, parts = self.unnamed(records), self.shape, self.parts
+        if shape is not None:
+            named = ((place, shape.read(record, place)) for place, record in named)
+        return _renamed(named, parts) if parts else named
+
+    def unnamed(self, records: Iterable[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
+        """The records with the names that they have in the source."""
+        inner = self.records(records)
+        with_own_lists = with_lists(inner, self.lists) if self.lists else inner
+        return with_own_lists if self.shape is None else self.shape.records_of(with_own_lists)
+
+    def records(self, records: Iterable[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
+        """The records as they are in the source."""
+        return iter(records) if self.path is None else inner_records(records, self.path)
+
+
+_AS_THEY_ARE = RecordLayout()
+
+
+def _renamed(
+    records: Iterable[tuple[Place, Record]], parts: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[Place, Record]]:
+    """Records whose documents have karat's names."""
+    for place, record in records:
+        values = {name: field_value(record, name, place) for name in parts}
+        lists = {name: with_parts(value, parts[name], place) for name, value in values.items() if value is not None}
+        yield place, {**record, **lists}
+
+
 @dataclass(frozen=True)
 class RecordSource:
     """The records of a source, each with its place, its name for messages, and notes on how they are read."""
@@ -56,6 +104,8 @@ class RecordSource:
     """where the records are inside an object, if the caller said it"""
     unnamed: Iterable[tuple[Place, Record]] | None = None
     """the records without karat's names, if a tool wrote them"""
+    layout: RecordLayout = _AS_THEY_ARE
+    """how the records are read"""
 
     @property
     def plain(self) -> Iterator[tuple[Place, Record]]:
@@ -127,27 +177,37 @@ def _record_source(
         shape = None if given_path else recognize(records, tool)
         path = given_path or (None if shape else _path_of_records(records, name))
         if path:
-            outer, records = records, Rereadable(lambda: inner_records(outer, path))
-            require(next(iter(records), None), f"there are no records in {path}", place=name)
+            layout = RecordLayout(path)
+            inner = Rereadable(lambda: layout.records(records))
+            require(next(iter(inner), None), f"there are no records in {path}", place=name)
             note = () if given_path else (f"{name}: the records are in {path}",)
-            source, shape = replace(source, records=records, notes=note), recognize(records, tool)
+            source, shape = replace(source, records=inner, notes=note, layout=layout), recognize(inner, tool)
         if tool is not None and shape is None:
             hint = f"Logs of {tool} have other fields; without a format, the tool is recognized by them."
             raise KaratError(f"this is not a log of {tool}", place=name, hint=hint)
-        present = {name for _, record in islice(records, 1) for name in record}
+        present = {name for _, record in islice(source.records, 1) for name in record}
         may_be_lists = list_names(present, {**(shape.fields if shape else {}), **fields})
-        names = list_fields(records, may_be_lists)
-        source = replace(source, notes=(*source.notes, *mixed_notes(records, may_be_lists, name)))
+        names = list_fields(source.records, may_be_lists)
+        source = replace(source, notes=(*source.notes, *mixed_notes(source.records, may_be_lists, name)))
     except KaratError as error:  # whoever reads them finds it again, and what is wrong before it
         if given_path or tool is not None or isinstance(error, SeveralListsError):
             raise
         return source
     if names:
-        lists = Rereadable(lambda: with_lists(records, names))
-        source = replace(source, records=lists, notes=(*source.notes, lists_note(names, name)))
-    source = source if shape is None else _shaped(source, shape.without(fields))
-    inner = {field: name for field, name in fields.items() if field in INNER_FIELDS}
-    return _with_documents(source, fields, inner) if inner else source
+        layout = source.layout._replace(lists=tuple(names))
+        source = _laid_out(source, records, layout, lists_note(names, name))
+    if shape is not None:
+        source = _shaped(source, records, shape.without(fields))
+    inner_fields = {field: name for field, name in fields.items() if field in INNER_FIELDS}
+    return _with_documents(source, records, fields, inner_fields) if inner_fields else source
+
+
+def _laid_out(
+    source: RecordSource, records: Iterable[tuple[Place, Record]], layout: RecordLayout, *notes: str
+) -> RecordSource:
+    """A source whose records are read in another way."""
+    read = Rereadable(lambda: layout.read(records))
+    return replace(source, records=read, layout=layout, notes=(*source.notes, *notes))
 
 
 def _path_of_records(records: Iterable[tuple[Place, Record]], name: str) -> str | None:
@@ -160,7 +220,12 @@ def _path_of_records(records: Iterable[tuple[Place, Record]], name: str) -> str 
     return next(iter(paths), None)
 
 
-def _with_documents(source: RecordSource, fields: Mapping[str, str], inner: Mapping[str, str]) -> RecordSource:
+def _with_documents(
+    source: RecordSource,
+    records: Iterable[tuple[Place, Record]],
+    fields: Mapping[str, str],
+    inner: Mapping[str, str],
+) -> RecordSource:
     """Records whose documents have karat's names; `inner` has those that they have in the records."""
     present = {name for _, record in islice(source.records, 1) for name in record}
     parts: dict[str, dict[str, str]] = {}
@@ -169,15 +234,8 @@ def _with_documents(source: RecordSource, fields: Mapping[str, str], inner: Mapp
         usual = [field, *sorted(names_by_field(present)[field])]
         listed = fields.get(field) or next((name for name in usual if name in present), field)
         parts.setdefault(listed, {})[part] = path
-
-    def renamed() -> Iterator[tuple[Place, Record]]:
-        for place, record in source.records:
-            values = {name: field_value(record, name, place) for name in parts}
-            lists = {name: with_parts(value, parts[name], place) for name, value in values.items() if value is not None}
-            yield place, {**record, **lists}
-
     _check_parts(source, parts, fields)
-    return replace(source, records=Rereadable(renamed))
+    return _laid_out(source, records, source.layout._replace(parts=parts))
 
 
 def _check_parts(source: RecordSource, parts: Mapping[str, Mapping[str, str]], fields: Mapping[str, str]) -> None:
@@ -199,11 +257,10 @@ def _check_parts(source: RecordSource, parts: Mapping[str, Mapping[str, str]], f
             raise wrong_part_error(wrong, documents, fields, source.name)
 
 
-def _shaped(source: RecordSource, shape: Shape) -> RecordSource:
-    def shaped() -> Iterator[tuple[Place, Record]]:
-        return ((place, shape.read(record, place)) for place, record in shape.records_of(source.records))
-
+def _shaped(source: RecordSource, records: Iterable[tuple[Place, Record]], shape: Shape) -> RecordSource:
+    """Records with karat's names beside those of the tool that wrote them."""
     paths = shape.paths_read(source.records)
-    unnamed = Rereadable(lambda: shape.records_of(source.records))
     notes = (shape.note(paths, source.name), *shape.text_notes(source.records, source.name), *source.notes)
-    return replace(source, records=Rereadable(shaped), notes=notes, shape=shape, paths=paths, unnamed=unnamed)
+    layout = source.layout._replace(shape=shape)
+    shaped = _laid_out(source, records, layout)
+    return replace(shaped, notes=notes, shape=shape, paths=paths, unnamed=Rereadable(lambda: layout.unnamed(records)))
