@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import eq
-from typing import Any
+from typing import Any, Self
 
 from karat.documents.fields import document_field
 from karat.errors import KaratError, Message, Parameter, Place, plural, require
@@ -28,6 +28,17 @@ class DocumentOrder:
         self._contradicting: list[str] = []
         self._are_rising = True
         """whether scores rise from the first to the last document of all lists that have some, as distances do"""
+
+    @classmethod
+    def merged(cls, parts: Iterable[Self], order: Order | None) -> Self:
+        """What was noticed in all parts of a log, in their order."""
+        whole = cls(order)
+        for part in parts:
+            whole._lists += part._lists
+            whole._mappings += part._mappings
+            whole._contradicting += part._contradicting
+            whole._are_rising &= part._are_rising
+        return whole
 
     def of(self, query: str, documents: Any, place: Place) -> Any:
         """The documents of a query in order; `{document: score}` is ranked by score in any case."""

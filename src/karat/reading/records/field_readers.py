@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.errors import KaratError, Place, shown
@@ -36,6 +37,21 @@ class FieldReader:
         self._unchecked = _CHECKED if field in PARTS["documents"] else 0
         """the number of lists whose documents are still to be looked at"""
         self._unknown: KaratError | None = None
+
+    @classmethod
+    def merged(cls, parts: Sequence[Self]) -> Self:
+        """What was found out in all parts of the records, in their order."""
+        whole = copy(parts[0])
+        for part in parts[1:]:
+            whole._fault = whole._fault or part._fault
+            whole._list_as_text = whole._list_as_text or part._list_as_text
+            whole._has_others |= part._has_others
+            whole._example = part._example if whole._example is None else whole._example
+            checked = _CHECKED - part._unchecked
+            if whole._unknown is None and checked <= whole._unchecked:
+                whole._unknown = part._unknown
+            whole._unchecked = max(whole._unchecked - checked, 0)
+        return whole
 
     def read(self, value: Any, place: Place) -> Any:
         """The value of a record, which is not None."""

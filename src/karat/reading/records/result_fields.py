@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from numbers import Real
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
@@ -15,6 +15,7 @@ from karat.documents.ids import all_text
 from karat.errors import KaratError, Place
 from karat.reading.columns import ColumnRole, choose
 from karat.reading.columns.spellings import SPELLINGS, FieldRole, fitting_columns, is_spelling
+from karat.reading.records.first_values import FirstValues
 from karat.reading.records.paths import Record
 from karat.reading.records.records import field_names
 
@@ -33,7 +34,6 @@ ROLES: dict[str, FieldRole] = {
 _ROLES = [ColumnRole(field, spelling, required=False) for field, spelling in ROLES.items()]
 AMBIGUOUS = {*SPELLINGS["truth"][0]} & {*SPELLINGS["gold_answers"][0]}
 """names of gold documents, and of gold answers"""
-_CHECKED = 1000  # values of a field that show what it contains
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class ContentsOfRecords:
 
     def fits(self, field: str, name: str) -> bool:
         """Whether the values with a usual name of a field are what it should contain."""
-        return FirstValues.of(field, name, self._records).fit
+        return _first_values(field, name, self._records).are_expected
 
 
 class MergeableContents(NamedTuple):
@@ -114,7 +114,7 @@ class MergeableContents(NamedTuple):
         """What the records of one part contain."""
         names = _names_in(records)
         usual = [(field, name) for name in names for field, role in ROLES.items() if is_spelling(name, role)]
-        return cls(tuple(names), {each: FirstValues.of(*each, records) for each in usual})
+        return cls(tuple(names), {each: _first_values(*each, records) for each in usual})
 
     @classmethod
     def merged(cls, parts: Sequence[Self]) -> Self:
@@ -127,37 +127,13 @@ class MergeableContents(NamedTuple):
 
     def fits(self, field: str, name: str) -> bool:
         """Whether the values with a usual name of a field are what it should contain."""
-        return self.values[field, name].fit
+        return self.values[field, name].are_expected
 
 
-class FirstValues(NamedTuple):
-    """How many values a field has, of the first ones, and which of them is the first that does not fit."""
-
-    number: int = 0
-    wrong: int | None = None
-
-    @classmethod
-    def of(cls, field: str, name: str, records: Iterable[Record]) -> Self:
-        """What the values with a usual name show."""
-        values = list(islice((value for each in records if (value := each.get(name)) is not None), _CHECKED))
-        is_ambiguous = name in AMBIGUOUS
-        wrong = (at for at, value in enumerate(values) if not _fits(field, is_ambiguous, value))
-        return cls(len(values), next(wrong, None))
-
-    @classmethod
-    def merged(cls, parts: Iterable[Self]) -> Self:
-        """What the values of all parts show, in their order."""
-        number = 0
-        for part in parts:
-            if part.wrong is not None and number + part.wrong < _CHECKED:
-                return cls(min(number + part.number, _CHECKED), number + part.wrong)
-            number = min(number + part.number, _CHECKED)
-        return cls(number)
-
-    @property
-    def fit(self) -> bool:
-        """Whether there are values, and all are what the field should contain."""
-        return self.number > 0 and self.wrong is None
+def _first_values(field: str, name: str, records: Iterable[Record]) -> FirstValues:
+    """Whether the values with a usual name of a field are what it should contain."""
+    values = (value for record in records if (value := record.get(name)) is not None)
+    return FirstValues.of(values, partial(_fits, field, name in AMBIGUOUS))
 
 
 def _names_in(records: Iterable[Record]) -> list[Any]:
