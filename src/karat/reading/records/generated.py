@@ -12,9 +12,10 @@ from karat.reading.records.document_order import DocumentOrder
 from karat.reading.records.field_readers import FieldReader, documents_of_record
 from karat.reading.records.missing_fields import Lacking, wrong_names
 from karat.reading.records.paths import Record, field_value
+from karat.reading.records.query_fields import fields_by_query
 from karat.reading.records.records import Rereadable
 from karat.reading.records.result_fields import fields_of_results
-from karat.reading.records.results import HINT_ON_ANSWERS, fields_by_query, question_name, question_text
+from karat.reading.records.results import HINT_ON_ANSWERS, question_name, question_text
 from karat.reading.records.sources import RecordSource
 
 _READ = ("retrieved", "gold_answers", "answer")

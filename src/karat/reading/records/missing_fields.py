@@ -33,7 +33,8 @@ _ELSEWHERE = {
 _TASKS = {("answer", "retrieved"): "faithfulness", ("answer",): "answer_relevance", ("retrieved",): "context"}
 """tasks of a judge that need no gold, by the outputs that they are about"""
 _MOST_PATHS = 12  # in a message
-_EXAMPLES = 100  # records that show which fields there are
+EXAMPLES = 100
+"""records that show which fields there are"""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Lacking:
 
     def error(self, fields: ResultFields, source: RecordSource, notes: Sequence[str] = ()) -> KaratError:
         """The error that names all of them, the fields that exist, and what to do; `notes` are on other fields."""
-        examples = [record for _, record in islice(source.plain, _EXAMPLES)]
+        examples = [record for _, record in islice(source.plain, EXAMPLES)]
         names = fields.names
         if (
             all("query" in self.fields(each) for each in self.alternatives)
@@ -186,7 +187,7 @@ def _after_colon(texts: Sequence[str]) -> str:
 
 
 def _first_value(source: RecordSource, name: str) -> Any:
-    values = (record.get(name) for _, record in islice(source.plain, _EXAMPLES))
+    values = (record.get(name) for _, record in islice(source.plain, EXAMPLES))
     return next((value for value in values if value is not None), None)
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+import dataclasses
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
 
-from karat.documents.ids import identifier, reject_lone_surrogates
-from karat.errors import KaratError, Parameter, Place, plural, shown
+from karat.errors import KaratError, Place, plural
 from karat.errors.suggestions import SuggestedCall
 from karat.options import Order, check_order
 from karat.reading.columns.spellings import find_column, plain_name
 from karat.reading.records.document_order import DocumentOrder
 from karat.reading.records.field_readers import READERS, FieldReader
 from karat.reading.records.joining import NOTHING_JOINED, JoinedSources, joined
-from karat.reading.records.missing_fields import Lacking, hint_about_missing, wrong_names
+from karat.reading.records.missing_fields import EXAMPLES, Lacking, hint_about_missing, wrong_names
 from karat.reading.records.numbers import LogNumbers, read_numbers
-from karat.reading.records.paths import Record, field_value
+from karat.reading.records.paths import Record
+from karat.reading.records.query_fields import FieldsByQuery, PresentFields
 from karat.reading.records.records import rename_hint, without_collection
 from karat.reading.records.result_fields import PARTS, ROLES, Part, ResultFields, fields_of_results
 from karat.reading.records.sources import HINT, RecordSource, read_records
+from karat.reading.shapes.scores import ScorePlaces
 
 __all__ = ["Results", "read_results"]
 
@@ -34,7 +36,7 @@ _QUESTIONS = {plain_name(name) for name in ("question", "question_text", "query_
 class WantedResults:
     """What is read from results. Without a part that is required, or any number, at least one part must be present."""
 
-    required: Mapping[Part, Collection[str]] = field(default_factory=dict)
+    required: Mapping[Part, Collection[str]] = dataclasses.field(default_factory=dict)
     """the parts that must be present, and the measures that need them: numbers of these names can stand in for them"""
     optional: Collection[Part] = tuple(PARTS)
     """the parts that are read if they are present"""
@@ -78,9 +80,9 @@ class Results:
     """queries whose record has no other field"""
     notes: tuple[str, ...] = ()
     """which fields were read from usual names that are not karat's"""
-    questions: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """the texts of questions, if they are in a field beside the query"""
-    numbers: LogNumbers = field(default_factory=LogNumbers)
+    numbers: LogNumbers = dataclasses.field(default_factory=LogNumbers)
     """numbers that are in the records, one per query"""
     gold: str = ""
     """the name of the source of the ground truth, if it is another one"""
@@ -135,39 +137,38 @@ def results_of(
     If the answers are `labelled`, no part must be present, and only ground truth is of no use without the rest.
     """
     name = source.name
-    records, fault = _records_before_fault(source.records)
+    records, fault = records_before_fault(source.records)
     records += source.unanswered
     read_fields = fields_of_results([record for _, record in records], fields, wanted.parts, name)
-    names = read_fields.names
-    values, without_query = _collect_fields(records, names)
+    collected = FieldsByQuery.of(records, read_fields.names)
     if fault:
         raise fault
     if not records:
         raise KaratError("no results found", place=name, hint=HINT_ON_ANSWERS if labelled else HINT)
-    places = values["query"]
-    present = {field for field in values if values[field]} | without_query
-    of_tool, used_names = source.shape.scores if source.shape else None, [*names.values(), *source.used]
+    values, places, present = collected.values, collected.values["query"], collected.present
+    of_tool, used_names = scores_of_source(source, read_fields)
     numbers = read_numbers(records, of_tool, wanted.numbers, used_names) if places else LogNumbers()
-    required = [part for part in wanted.required if not _stands_in(numbers, part, wanted, present)]
-    is_enough = labelled or bool(numbers.columns) or not wanted.parts
-    used = _fields_to_read(present, required, wanted.optional, is_enough)
-    is_choice = not (is_enough or required or present.issuperset(used))  # either part would do
-    needed = [("query", *of_part) for of_part in (PARTS.values() if is_choice else [used])]
-    if lacking := Lacking(needed, present, wrong_names(read_fields, ROLES, present)):
-        raise lacking.error(read_fields, replace(source, records=records), numbers.notes)
+    source = replace(source, records=records)
+    chosen = fields_to_read(source, read_fields, wanted, present, numbers, labelled=labelled)
     order = DocumentOrder(wanted.order)
-    read = {field: _read_field(field, values, read_fields, order) for field in used if field in PARTS["documents"]}
-    hint_about = partial(hint_about_missing, source, [record for _, record in records], read_fields, present)
-    unscored = list(_incomplete_parts(values, names, ("truth",) if labelled else tuple(READERS), hint_about))
+    read: dict[str, dict[str, Any]] = {}
+    for field in chosen.of_part("documents"):
+        reader, read[field] = read_field(field, values, read_fields)
+        reader.check()
+        if field == "retrieved":
+            read[field] = {query: order.of(query, docs, places[query]) for query, docs in read[field].items()}
+    unscored = [*incomplete_parts(source, read_fields, present, ("truth",) if labelled else tuple(READERS))]
     try:
-        read |= {field: _read_field(field, values, read_fields) for field in used if field in PARTS["answers"]}
+        for field in chosen.of_part("answers"):
+            reader, of_field = read_field(field, values, read_fields)
+            reader.check()
+            read[field] = of_field
     except KaratError as error:
-        if "answers" in required or not read:
+        if not chosen.may_lack_answers:
             raise
-        message = f"answers not scored: {error.place}: {error.what}"
-        unscored.append((message, len(values["answer"]), _hint_of_finding(error)))
+        read = {field: of_field for field, of_field in read.items() if field in PARTS["documents"]}
+        unscored.append(answers_not_scored(error, len(values["answer"])))
     truth, run, golds, answers = (read.get(field, {}) for field in READERS)
-    unused = source.unused_notes(read_fields, (record for _, record in records))
     return Results(
         name,
         tuple(places),
@@ -176,15 +177,15 @@ def results_of(
         golds,
         answers,
         unscored=tuple(unscored),
-        empty=tuple(query for query in places if not any(query in values[field] for field in READERS)),
-        notes=(*source.notes, *read_fields.notes, *unused, *numbers.notes, *order.notes(name)),
+        empty=collected.empty,
+        notes=notes_of_results(source, read_fields, numbers, order),
         numbers=numbers,
         gold=source.gold,
         questions=_questions(records, read_fields, tuple(places)),
     )
 
 
-def _records_before_fault(
+def records_before_fault(
     source: Iterable[tuple[Place, Record]],
 ) -> tuple[list[tuple[Place, Record]], KaratError | None]:
     """The records of a source, and what is wrong with the next one, if anything: an earlier one may be wrong too."""
@@ -219,65 +220,65 @@ def _questions(records: Iterable[tuple[Place, Record]], fields: ResultFields, qu
     return {query: text for query, (_, record) in pairs if (text := question_text(record, name)) is not None}
 
 
-def _collect_fields(
-    records: Iterable[tuple[Place, Record]], names: Mapping[str, str]
-) -> tuple[dict[str, dict[str, Any]], set[str]]:
-    """The values of each field by query (of `query`, its place), and the fields of records without a query.
+class FieldsToRead(NamedTuple):
+    """The fields that are read, and whether the others are evaluated if the answers cannot be read."""
 
-    If all are without one, the query probably has another name, and these fields have not.
-    """
-    collected: dict[str, dict[str, Any]] = {field: {} for field in ROLES}
-    without_query: set[str] = set()
-    for _, _, query, values in fields_by_query(records, names, collected["query"]):
-        if query is None:
-            without_query |= values.keys()
-        else:
-            for field, value in values.items():
-                collected[field][query] = value
-    return collected, without_query
+    fields: tuple[str, ...]
+    may_lack_answers: bool
+
+    def of_part(self, part: Part) -> list[str]:
+        """The fields of one part."""
+        return [field for field in self.fields if field in PARTS[part]]
 
 
-def fields_by_query(
-    records: Iterable[tuple[Place, Record]], names: Mapping[str, str], places: dict[str, Place]
-) -> Iterator[tuple[Place, Record, str | None, dict[str, Any]]]:
-    """The place of each record, the record, its query and the values of its fields; all have a query, or none has one.
-
-    `places` receives those of the queries. If no record has a query, the field probably has another name: that is a
-    different error, for whoever reads all of them.
-    """
-    without_query: Place | None = None
-    for place, record in records:
-        value = field_value(record, names["query"], place)
-        if value is None:
-            without_query = without_query or place
-        if without_query and (places or value is not None):
-            what = f"the field {shown(names['query'])} is missing"
-            raise KaratError(what, place=without_query, hint="Every line needs a query.")
-        query = None if value is None else _add_query(value, place, places)
-        yield place, record, query, _values(record, names, place)
-
-
-def _values(record: Record, names: Mapping[str, str], place: Place) -> dict[str, Any]:
-    values = {field: field_value(record, names[field], place) for field in READERS}
-    return {field: value for field, value in values.items() if value is not None}
+def fields_to_read(
+    source: RecordSource,
+    fields: ResultFields,
+    wanted: WantedResults,
+    present: PresentFields,
+    numbers: LogNumbers,
+    *,
+    labelled: bool = False,
+) -> FieldsToRead:
+    """Which fields are read, of those that the records have; an error if one is missing that is needed."""
+    there = present.names
+    required = [part for part in wanted.required if not _stands_in(numbers, part, wanted, there)]
+    is_enough = labelled or bool(numbers.columns) or not wanted.parts
+    used = _fields_to_read(there, required, wanted.optional, is_enough)
+    is_choice = not (is_enough or required or there.issuperset(used))  # either part would do
+    needed = [("query", *of_part) for of_part in (PARTS.values() if is_choice else [used])]
+    if lacking := Lacking(needed, there, wrong_names(fields, ROLES, there)):
+        raise lacking.error(fields, source, numbers.notes)
+    has_documents = any(field in PARTS["documents"] for field in used)
+    return FieldsToRead(tuple(used), "answers" not in required and has_documents)
 
 
-def _hint_of_finding(error: KaratError) -> str:
-    """The hint of an error in a finding, which is a text that is read in Python and on the command line."""
+def scores_of_source(source: RecordSource, fields: ResultFields) -> tuple[ScorePlaces | None, list[str]]:
+    """Where a tool has scores, and the fields that are read as something else than numbers."""
+    return source.shape.scores if source.shape else None, [*fields.names.values(), *source.used]
+
+
+def notes_of_results(
+    source: RecordSource, fields: ResultFields, numbers: LogNumbers, order: DocumentOrder
+) -> tuple[str, ...]:
+    """What is to be said about how results were read."""
+    unused = source.unused_notes(fields, (record for _, record in source.records))
+    return (*source.notes, *fields.notes, *unused, *numbers.notes, *order.notes(source.name))
+
+
+def answers_not_scored(error: KaratError, queries: int) -> tuple[str, int, str]:
+    """The finding that the answers of so many queries cannot be read. It is shown in Python and on the command line."""
     calls = [part.parameters for part in error.hint_parts if isinstance(part, SuggestedCall)]
-    return f"Use the text in it: {rename_hint(calls[0]['fields'])}" if calls else error.hint or ""
+    hint = f"Use the text in it: {rename_hint(calls[0]['fields'])}" if calls else error.hint or ""
+    return f"answers not scored: {error.place}: {error.what}", queries, hint
 
 
-def _read_field(
-    field: str, values: Mapping[str, Mapping[str, Any]], fields: ResultFields, order: DocumentOrder | None = None
-) -> dict[str, Any]:
+def read_field(
+    field: str, values: Mapping[str, Mapping[str, Any]], fields: ResultFields
+) -> tuple[FieldReader, dict[str, Any]]:
     """A field of each query. Fields that are not evaluated are not read, so they cannot be wrong."""
     reader, places = FieldReader(field, fields.names[field], fields.given), values["query"]
-    read = {query: reader.read(value, places[query]) for query, value in values[field].items()}
-    reader.check()
-    if order is None or field != "retrieved":
-        return read
-    return {query: order.of(query, documents, places[query]) for query, documents in read.items()}
+    return reader, {query: reader.read(value, places[query]) for query, value in values[field].items()}
 
 
 def _stands_in(numbers: LogNumbers, part: Part, wanted: WantedResults, present: Collection[str]) -> bool:
@@ -286,19 +287,18 @@ def _stands_in(numbers: LogNumbers, part: Part, wanted: WantedResults, present: 
     return not is_complete and all(name in numbers.columns or name in numbers.faults for name in wanted.required[part])
 
 
-def _incomplete_parts(
-    values: Mapping[str, Mapping[str, Any]],
-    names: Mapping[str, str],
-    scored: Collection[str],
-    hint_about: Callable[[str], str],
+def incomplete_parts(
+    source: RecordSource, fields: ResultFields, present: PresentFields, scored: Collection[str] = tuple(READERS)
 ) -> Iterator[tuple[str, int, str]]:
     """Fields that are to be scored, but cannot be because the other field of their part is missing."""
+    names, queries = fields.names, present.queries
     for one, other in PARTS.values():
-        for present, missing in ((one, other), (other, one)):
-            if present in scored and values[present] and not values[missing]:
-                queries = plural(len(values[present]), "query")
-                message = f"{names[present]} of {queries} not scored: no line has a field {names[missing]}"
-                yield message, len(values[present]), hint_about(missing)
+        for field, missing in ((one, other), (other, one)):
+            if field in scored and queries[field] and not queries[missing]:
+                number = plural(queries[field], "query")
+                message = f"{names[field]} of {number} not scored: no line has a field {names[missing]}"
+                records = [record for _, record in islice(source.records, EXAMPLES)]
+                yield message, queries[field], hint_about_missing(source, records, fields, present.names, missing)
 
 
 def _fields_to_read(
@@ -312,20 +312,3 @@ def _fields_to_read(
     most_complete = max(PARTS, key=lambda part: sum(field in present for field in PARTS[part]))
     parts = {*required, *complete} or (set() if is_enough else {most_complete})
     return [field for part in PARTS if part in parts for field in PARTS[part]]
-
-
-def _add_query(value: object, place: Place, places: dict[str, Place]) -> str:
-    query = identifier(value, place)
-    reject_lone_surrogates([query], place)
-    if query in places:
-        raise KaratError(
-            [f"query {shown(query)} was already in ", places[query]],
-            place=place,
-            hint=[
-                "Keep one line per query, or use another field for the query: ",
-                Parameter("fields", {"query": "NAME"}),
-                ".",
-            ],
-        )
-    places[query] = place
-    return query
