@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from karat.errors import KaratError, did_you_mean, enumeration
 from karat.reading.pairs.digests import digest
 from karat.reading.records.numbers import LogNumbers
-from karat.reading.records.results import Results
+from karat.reading.records.result_fields import Part
 from karat.registry import Measure
 from karat.registry.peers import expand_names
 from karat.registry.registry import meanings
@@ -23,6 +24,25 @@ _RESERVED = {"query", "run", "system"}
 """columns of karat's tables"""
 _NAMED = 10  # numbers of the log that an error names
 _NEEDS = {"documents": "ground truth", "answers": "gold answers and predicted answers", "verdicts": "labels"}
+
+
+class WhatWasRead(Protocol):
+    """What decides which measures of a log can be computed: of results, or of all parts of them together."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def queries(self) -> tuple[str, ...]: ...
+
+    @property
+    def parts(self) -> tuple[Part, ...]: ...
+
+    @property
+    def longest_list(self) -> int: ...
+
+    @property
+    def numbers(self) -> LogNumbers: ...
 
 
 @dataclass(frozen=True)
@@ -54,7 +74,7 @@ def possible_meanings(name: str | Measure, rubrics: Rubrics) -> list[Measure]:
 
 
 def measures_to_compute(
-    listed: Iterable[str | Measure], read: Results, rubrics: Rubrics, can_be_computed: Callable[[Measure], bool]
+    listed: Iterable[str | Measure], read: WhatWasRead, rubrics: Rubrics, can_be_computed: Callable[[Measure], bool]
 ) -> AskedMeasures:
     """What the measures that were asked for mean. One of karat's own counts before a number, if it can be computed."""
     numbers = read.numbers
@@ -92,7 +112,7 @@ def with_all_numbers(own: Sequence[str], numbers: LogNumbers) -> AskedMeasures:
     return AskedMeasures([*own, *columns], own, columns, asked)
 
 
-def number_scores(read: Results, measures: AskedMeasures, name: str) -> Scores:
+def number_scores(read: WhatWasRead, measures: AskedMeasures, name: str) -> Scores:
     """The scores of all queries: their numbers, null where a query has none."""
     columns = {column: np.array(read.numbers.columns[number]) for column, number in measures.numbers.items()}
     # Numbers do not depend on ground truth: what is the same for all logs.
@@ -141,7 +161,7 @@ def _note(name: str, measure: Measure, *, is_number: bool) -> str:
     return f"{name} is karat's {measure}; the number in the log is {name}{_SUFFIX}"
 
 
-def _check_name(name: str | Measure, read: Results, rubrics: Rubrics) -> None:
+def _check_name(name: str | Measure, read: WhatWasRead, rubrics: Rubrics) -> None:
     """Reject a name that is neither that of a measure nor that of a number."""
     try:
         if isinstance(name, str):

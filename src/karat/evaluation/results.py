@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -11,35 +12,31 @@ from karat.errors.arguments import check_text
 from karat.evaluation.answers import score_answers
 from karat.evaluation.documents import EvaluationPlan, score_documents
 from karat.evaluation.findings import empty_results
+from karat.evaluation.log_measures import (
+    all_measures,
+    asked_measures,
+    in_one_table,
+    selected_measures,
+    wanted_of_log,
+)
 from karat.evaluation.log_numbers import (
     AskedMeasures,
-    measures_to_compute,
-    names_of_numbers,
     number_scores,
-    possible_meanings,
-    with_all_numbers,
 )
-from karat.evaluation.merged_scores import merged_scores
 from karat.evaluation.reading import EvaluationOptions, ReadingOptions, read_matcher, read_unlabelled
 from karat.matching.matchers import Match, matcher_of
 from karat.options import Order, Unknown, complete_options
 from karat.reading.columns import GivenNames
 from karat.reading.records.joining import JoinedSources
-from karat.reading.records.result_fields import PARTS, Part
-from karat.reading.records.results import Results, WantedResults
-from karat.registry import Measure, Subject
+from karat.reading.records.results import Results
+from karat.registry import Measure
 from karat.registry.selection import (
-    DEFAULT_ANSWER_MEASURES,
     Measures,
     Rubrics,
     Selection,
     default_measures,
-    listed_measures,
     measure_list,
     of_subject,
-    reject_without_labels,
-    select_measures,
-    subject_of,
 )
 from karat.scores import Finding, Scores
 from karat.scores.columns import with_lower_is_better
@@ -48,6 +45,7 @@ from karat.scores.finding import reading_finding
 if TYPE_CHECKING:
     from karat.evaluation.verdicts import LabelledResults
     from karat.grounding.verdict_file.reading import VerdictRecords
+    from karat.reading.records.result_parts import MergedResults
 
 
 def evaluate_results(
@@ -156,14 +154,12 @@ class _LogToScore:
     def scores(self, of_documents: Sequence[str], notes: tuple[str, ...]) -> Scores:
         """The scores. `of_documents` are the measures of documents if none were chosen, with notes on them."""
         read, labelled, name, given = self.read, self.labelled, self.name, self.arguments
-        has_verdicts = given.verdicts is not None
         if self.listed is None:
-            asked = with_all_numbers(measures_of_log(read, labelled, of_documents), read.numbers)
-            asked = replace(asked, notes=notes if "documents" in read.parts else ())
+            asked = all_measures(read, labelled, of_documents, notes)
         else:
-            asked = _asked_measures(self.listed, self.rubrics, read, labelled, has_verdicts=has_verdicts)
+            asked = asked_measures(self.listed, self.rubrics, read, labelled, has_verdicts=given.verdicts is not None)
         scores = _scores(asked, self.rubrics, read, labelled, self.settings, given.unknown, name)
-        noted = _with_notes(scores, read, asked, [] if self.listed else _unscored(read, labelled))
+        noted = with_notes(scores, read, asked, read.questions, [] if self.listed else _unscored(read, labelled))
         return with_lower_is_better({"": noted}, given.lower_is_better)[""]
 
 
@@ -174,7 +170,7 @@ def _read_log(
     settings = complete_options(given.options)
     _check_matching(settings["match"], given.corpus, given.truth)
     verdicts, rubrics = _with_rubrics(given.verdicts, given.author, given.unknown)
-    wanted, needs_responses = _wanted(listed, rubrics, has_verdicts=verdicts is not None)
+    wanted, needs_responses = wanted_of_log(listed, rubrics, has_verdicts=verdicts is not None)
     joins = JoinedSources.of(given.truth, given.answers, fields, given.truth_columns, given.truth_format, given.split)
     log = fields, replace(wanted, order=given.order, joins=joins), given.input_format, given.records
     labelled = None
@@ -207,56 +203,6 @@ def _with_rubrics(verdicts: Any, author: str | None, unknown: Unknown) -> tuple[
     return records, rubric_measures(records.rubrics)
 
 
-def _wanted(listed: Sequence[str | Measure] | None, rubrics: Rubrics, has_verdicts: bool) -> tuple[WantedResults, bool]:
-    """What is read from results to compute the measures, and whether the responses in them are, for labels."""
-    if listed is None:
-        return WantedResults(numbers=None), has_verdicts
-    possible = {name: possible_meanings(name, rubrics) for name in listed_measures(list(listed))}
-    known = [fitting for fitting in possible.values() if fitting]
-    if has_verdicts and len(known) == len(possible) and not any(map(_any_of_verdicts, known)):
-        hint = "Add a measure such as Faithfulness, or leave the verdicts out."
-        raise KaratError("none of these measures is computed from verdicts", hint=hint)
-    required: dict[Part, list[str]] = {}
-    needs_responses = has_verdicts
-    for name, fitting in possible.items():
-        subject = subject_of(fitting[0]) if len(fitting) == 1 else None
-        if subject == "documents" or subject == "answers":
-            required.setdefault(subject, []).append(str(name))
-        elif subject == "verdicts":
-            needs_responses |= not fitting[0].needs_labels
-    # Some names fit documents and answers, as F1 does.
-    optional = PARTS if any(len(fitting) > 1 for fitting in known) else ()
-    ordered = {part: required[part] for part in PARTS if part in required}
-    return WantedResults(ordered, tuple(optional), names_of_numbers(listed)), needs_responses
-
-
-def _any_of_verdicts(measures: Iterable[Measure]) -> bool:
-    return any(subject_of(measure) == "verdicts" for measure in measures)
-
-
-def _asked_measures(
-    listed: Sequence[str | Measure],
-    rubrics: Rubrics,
-    read: Results,
-    labelled: LabelledResults | None,
-    *,
-    has_verdicts: bool,
-) -> AskedMeasures:
-    """The measures that are computed, and the numbers that are taken from the log."""
-
-    def can_be_computed(measure: Measure) -> bool:
-        if subject_of(measure) == "verdicts":
-            return labelled is not None and labelled.suffices_for(measure)
-        return subject_of(measure) in read.parts
-
-    asked = measures_to_compute(listed, read, rubrics, can_be_computed)
-    for name in asked.own if not has_verdicts else ():
-        possible = possible_meanings(name, rubrics)
-        if len(possible) == 1:
-            reject_without_labels(possible[0])
-    return asked
-
-
 def _scores(
     asked: AskedMeasures,
     rubrics: Rubrics,
@@ -267,10 +213,7 @@ def _scores(
     name: str,
 ) -> Scores:
     """The scores of documents, of answers and by labels, and the numbers of the log, in one table."""
-    subjects: tuple[Subject, ...] = (*read.parts, "verdicts") if labelled else read.parts
-    selected: Selection = {}
-    if asked.own or not asked.numbers:
-        selected = select_measures(asked.own, settings["rel"], subjects, rubrics)
+    selected = selected_measures(asked, read, settings, rubrics, has_labels=labelled is not None)
     if labelled:
         selected = labelled.readable(selected)
     parts = [*scores_of_parts(read, selected, settings, name)]
@@ -278,40 +221,33 @@ def _scores(
         parts.append(labelled.scores(of_verdicts, unknown, name))
     if asked.numbers:
         parts.append(number_scores(read, asked, name))
-    columns = {asked_name: str(measure) for measure, names in selected.items() for asked_name in names}
-    order = [columns.get(str(measure), str(measure)) for measure in asked.order]
-    return merged_scores(parts, read.queries, list(dict.fromkeys(order)), name)
-
-
-def measures_of_log(
-    read: Results, labelled: LabelledResults | None = None, of_documents: Sequence[str] | None = None
-) -> list[str]:
-    """The measures of what the results contain; `of_documents` are those of documents, if not by the longest list."""
-    if of_documents is None:
-        of_documents, _ = default_measures(read.longest_list)
-    # Labels say more about a generated answer than words that it shares with a gold answer.
-    names = [*(of_documents if "documents" in read.parts else ()), *(labelled.measures if labelled else ())]
-    return [*names, *(DEFAULT_ANSWER_MEASURES if "answers" in read.parts else ())]
+    return in_one_table(parts, read, asked, selected, name)
 
 
 def scores_of_parts(read: Results, measures: Selection, settings: Mapping[str, Any], name: str) -> Iterator[Scores]:
     """The scores of documents and those of answers, as far as the measures are about them."""
     if of_documents := of_subject(measures, "documents"):
-        try:
+        with placed_in_results(read.name, read.gold):
             corpus = settings["corpus"]
             matcher = read_matcher(settings["match"], corpus, read.truth, {name: read.run}, ReadingOptions())
-            plan = EvaluationPlan(of_documents, settings, matcher)
-            scores = score_documents(read.truth, read.run, plan, name)
-        except KaratError as error:  # the ground truth and the run are in the results
-            if error.place is None:
-                raise
-            is_gold = error.place.source == "the ground truth" and bool(read.gold)
-            if is_gold and read.gold == error.place.source:
-                raise
-            raise error.but(place=error.place.of(read.gold if is_gold else read.name)) from error.__cause__
+            scores = score_documents(read.truth, read.run, EvaluationPlan(of_documents, settings, matcher), name)
         yield scores
     if of_answers := of_subject(measures, "answers"):
         yield score_answers(read.gold_answers, read.answers, of_answers, settings["missing"], name, read.name)
+
+
+@contextmanager
+def placed_in_results(name: str, gold: str = "") -> Iterator[None]:
+    """Errors about ground truth or a run that are in results of this name, or in their `gold`, if it has a name."""
+    try:
+        yield
+    except KaratError as error:
+        if error.place is None:
+            raise
+        is_gold = error.place.source == "the ground truth" and bool(gold)
+        if is_gold and gold == error.place.source:
+            raise
+        raise error.but(place=error.place.of(gold if is_gold else name)) from error.__cause__
 
 
 def _unscored(read: Results, labelled: LabelledResults | None) -> list[Finding]:
@@ -319,11 +255,17 @@ def _unscored(read: Results, labelled: LabelledResults | None) -> list[Finding]:
     return [*(Finding("unscored", *what) for what in read.unscored), *(labelled.unscored if labelled else ())]
 
 
-def _with_notes(scores: Scores, read: Results, asked: AskedMeasures, unscored: Sequence[Finding]) -> Scores:
+def with_notes(
+    scores: Scores,
+    read: Results | MergedResults,
+    asked: AskedMeasures,
+    questions: Mapping[str, str],
+    unscored: Sequence[Finding],
+) -> Scores:
     """The same scores with the questions, and with findings about how the results were read."""
     notes = [reading_finding(note, read.name) for note in read.notes]
     notes += [Finding("measures", note, 0) for note in asked.notes]
     scored = {*scores.queries}  # a query without documents and answers may have labels
     ignored = [query for query in read.empty if query not in scored]
     findings = (*notes, *scores.findings, *unscored, *empty_results(ignored))
-    return replace(scores, findings=findings, questions=read.questions)
+    return replace(scores, findings=findings, questions=questions)

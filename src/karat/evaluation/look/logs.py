@@ -10,9 +10,10 @@ from typing import Any
 
 from karat.documents.fields import document_field
 from karat.errors import KaratError, Place, plural, shown
+from karat.evaluation.log_measures import measures_of_log
 from karat.evaluation.look.commands import LookOptions
 from karat.evaluation.look.screen import FieldRead, FieldSeen, Look, MeasureGroup, best_match, notes_of
-from karat.evaluation.results import measures_of_log, scores_of_parts
+from karat.evaluation.results import scores_of_parts
 from karat.grounding.labels.missing import measures_of
 from karat.grounding.labels.recipes import needed_fields
 from karat.grounding.responses.citations import find_citations

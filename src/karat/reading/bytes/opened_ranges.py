@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from karat.errors import KaratError, Place
@@ -19,18 +19,21 @@ def opened_range(at: FileRange) -> Iterator[InputFile]:
         yield file
     except KaratError as error:
         at.check_version(file.name)
-        raise _in_whole_file(error, file) from None
+        raise in_whole_file(error, file) from None
     at.check_version(file.name)
 
 
-def _in_whole_file(error: KaratError, file: InputFile) -> KaratError:
+def in_whole_file(error: KaratError, file: InputFile) -> KaratError:
     """An error about a range of a file, with the line in the whole file."""
-    if file.bounds is None:
-        return error
+    return error.with_places(places_in_whole_file(file))
+
+
+def places_in_whole_file(file: InputFile) -> Callable[[Place], Place]:
+    """A function that says where a place in a range of a file is in the whole file, which may be read for that."""
     before: list[int] = []
 
     def in_whole(place: Place) -> Place:
-        if place.source != file.name or place.line is None:
+        if file.bounds is None or place.source != file.name or place.line is None:
             return place
         if not before:
             before.append(file.whole.lines_before(file.first_offset()))
@@ -38,4 +41,4 @@ def _in_whole_file(error: KaratError, file: InputFile) -> KaratError:
             return place._replace(line=tuple(line + before[0] for line in place.line))
         return place._replace(line=place.line + before[0])
 
-    return error.with_places(in_whole)
+    return in_whole

@@ -53,6 +53,14 @@ class FieldReader:
             whole._unchecked = max(whole._unchecked - checked, 0)
         return whole
 
+    def located(self, locate: Callable[[KaratError], KaratError]) -> Self:
+        """The same, with the places of faults in the whole file."""
+        whole = copy(self)
+        for name in ("_fault", "_list_as_text", "_unknown"):
+            if (fault := getattr(self, name)) is not None:
+                setattr(whole, name, locate(fault))
+        return whole
+
     def read(self, value: Any, place: Place) -> Any:
         """The value of a record, which is not None."""
         if not self._has_others:

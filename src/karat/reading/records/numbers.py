@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple, Self
 
 from karat.errors import KaratError, Place, enumeration, first_few, plural, require, shown
@@ -39,6 +40,14 @@ class LogNumbers:
     notes: tuple[str, ...] = ()
 
 
+Locate = Callable[[Place], Place]
+"""says where a place in a part of a file is in the whole file"""
+
+
+def _here(place: Place) -> Place:
+    return place
+
+
 class NumberColumn(NamedTuple):
     """The values of a field as numbers, in some records. Those of several parts of the records can be merged."""
 
@@ -63,7 +72,7 @@ class NumberColumn(NamedTuple):
         known = sum(number is not None and number == number for number in numbers)
         return cls(
             len(values),
-            [math.nan if number is None else number for number in numbers] if known else (),
+            array("d", [math.nan if number is None else number for number in numbers] if known else ()),
             known,
             None if wrong is None else WrongNumber.of(values[wrong], numbers[wrong], places[wrong]),
             _without_numbers(values),
@@ -71,15 +80,20 @@ class NumberColumn(NamedTuple):
         )
 
     @classmethod
-    def merged(cls, parts: Sequence[Self]) -> Self:
-        """The values of all parts, in their order."""
+    def merged(cls, parts: Sequence[Self], locate: Sequence[Locate]) -> Self:
+        """The values of all parts, in their order; `locate` says where places in the parts are in whole files."""
         known = sum(part.known for part in parts)
-        numbers = [part.numbers if len(part.numbers) else [math.nan] * part.length for part in parts] if known else ()
+        numbers = [part.numbers or [math.nan] * part.length for part in parts] if known else ()
+        wrong = (
+            part.wrong._replace(locate=of_part)
+            for part, of_part in zip(parts, locate, strict=True)
+            if part.wrong is not None
+        )
         return cls(
             sum(part.length for part in parts),
             [*chain.from_iterable(numbers)],
             known,
-            next((part.wrong for part in parts if part.wrong is not None), None),
+            next(wrong, None),
             FirstValues.merged(part.without_numbers for part in parts),
             FirstValues.merged(part.texts for part in parts),
         )
@@ -94,7 +108,7 @@ class NumberColumn(NamedTuple):
         if not asked and not self.wrong.problem and (not self.known or (are_texts and 2 * self.known < self.length)):
             return None
         problem = self.wrong.problem or "is not a number"
-        place = self.wrong.place.inside(name)
+        place = self.wrong.locate(self.wrong.place).inside(name)
         raise KaratError(f"{self.wrong.value} {problem}", place=place, hint=LEAVE_EMPTY)
 
 
@@ -104,6 +118,7 @@ class WrongNumber(NamedTuple):
     value: str
     problem: str
     place: Place
+    locate: Locate = _here
 
     @classmethod
     def of(cls, value: Any, number: float | None, place: Place) -> Self:
@@ -115,11 +130,11 @@ class NumbersInRecords(NamedTuple):
 
     columns: Mapping[str, NumberColumn]
     """in the order in which they are shown; of fields, or of paths that lead to something"""
-    of_tool: tuple[str, ...] = ()
+    of_tool: tuple[str, ...]
     """those where a tool has scores"""
-    others: tuple[str, ...] = ()
-    """fields that could be asked for"""
-    length: int = 0
+    others: Mapping[str, bool]
+    """the fields of the first records, and which of them could be asked for"""
+    length: int
     """the number of records"""
 
     @classmethod
@@ -148,20 +163,23 @@ class NumbersInRecords(NamedTuple):
             if values and (is_part or asked is not None or _may_be_numbers(values)):
                 columns[name] = NumberColumn.of(values, where, asked=asked is not None)
         first = [record for _, record in records[:_EXAMPLES]]
-        others = [name for name in top if asked is not None and _may_be_numbers([each.get(name) for each in first])]
-        return cls(columns, tuple(of_tool), tuple(others), len(records))
+        others = {name: asked is not None and _may_be_numbers(each.get(name) for each in first) for name in top}
+        return cls(columns, tuple(of_tool), others, len(records))
 
     @classmethod
-    def merged(cls, parts: Sequence[Self]) -> Self:
-        """The numbers in the records of all parts, in their order."""
+    def merged(cls, parts: Sequence[Self], locate: Sequence[Locate]) -> Self:
+        """The numbers in the records of all parts, in their order; `locate` is that of `NumberColumn.merged`."""
         of_tool = tuple(dict.fromkeys(name for part in parts for name in part.of_tool))
         names = dict.fromkeys([*of_tool, *(name for part in parts for name in part.columns)])
         columns = {
-            name: NumberColumn.merged([part.columns.get(name) or _nothing(part.length) for part in parts])
+            name: NumberColumn.merged([part.columns.get(name) or _nothing(part.length) for part in parts], locate)
             for name in names
             if any(name in part.columns for part in parts)
         }
-        return cls(columns, of_tool, parts[0].others, sum(part.length for part in parts))
+        before = accumulate((part.length for part in parts), initial=0)
+        first = [part.others for part, number in zip(parts, before, strict=False) if number < _EXAMPLES]
+        others = {name: any(part.get(name) for part in first) for each in parts for name in each.others}
+        return cls(columns, of_tool, others, sum(part.length for part in parts))
 
     def chosen(self, asked: Collection[str] | None, source: str) -> LogNumbers:
         """The numbers that are asked for by these names; if none are, those that are likely to be scores."""
@@ -178,7 +196,11 @@ class NumbersInRecords(NamedTuple):
                 if column is not None:
                     columns[name] = column
         if asked is not None:
-            others = () if columns.keys() >= {*asked} else (*self.of_tool, *self.others)
+            others = (
+                ()
+                if columns.keys() >= {*asked}
+                else (*self.of_tool, *(name for name, is_number in self.others.items() if is_number))
+            )
             return LogNumbers(columns, faults, others)
         return self._likely_scores(columns, faults)
 

@@ -64,7 +64,9 @@ class FieldsByQuery(NamedTuple):
 
 
 def fields_by_query(
-    records: Iterable[tuple[Place, Record]], names: Mapping[str, str], places: dict[str, Place]
+    records: Iterable[tuple[Place, Record]],
+    names: Mapping[str, str],
+    places: dict[str, Place],
 ) -> Iterator[tuple[Place, Record, str | None, dict[str, Any]]]:
     """The place of each record, the record, its query and the values of its fields; all have a query, or none has one.
 
