@@ -20,7 +20,7 @@ from karat.reading.pairs.files import Reading, open_file
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.pairs.tables import ByQuery, PairTable
 
-_BYTES = 32 << 20  # of text in a range
+BYTES = 32 << 20  # of text in a range
 _ROWS = 1 << 19  # of a Parquet file in a range, unless a row group has more
 _BEGINNING = 1 << 16  # bytes of text
 _LEAST_BYTES, _LEAST_ROWS = 1 << 18, 1 << 13
@@ -82,7 +82,7 @@ def _is_filled(path: str, version: FileVersion) -> bool:
 
 def ranges_of_lines(files: Mapping[str, FileVersion], ranges: int) -> list[FileRange]:
     """Divide files in which every line is a record into at least so many ranges, if possible."""
-    size = _range_size(sum(version.size for version in files.values()), ranges)
+    size = range_size(sum(version.size for version in files.values()), ranges)
     are_compressed = in_threads(InputFile(path).is_compressed for path in files)
     planned = (
         [FileRange(path, version)] if is_compressed else text_ranges(path, version, size)
@@ -91,9 +91,38 @@ def ranges_of_lines(files: Mapping[str, FileVersion], ranges: int) -> list[FileR
     return [*chain.from_iterable(planned)]
 
 
-def _range_size(size: int, ranges: int) -> int:
+def ranges_of_row_groups(path: str, version: FileVersion, size: int, ranges: int) -> list[FileRange]:
+    """Divide a Parquet file into ranges of row groups that are next to each other.
+
+    All files have `size` bytes, and are to be divided into at least so many ranges, if possible.
+    """
+    rows = ArrowFile(InputFile(path), "parquet").rows_of_groups()
+    rows_of_all_files = sum(rows) * size // max(version.size, 1)
+    most = max(_LEAST_ROWS, min(_ROWS, rows_of_all_files // ranges))
+    return [FileRange(path, version, bounds) for bounds in _row_groups(rows, most)]
+
+
+def _row_groups(sizes: Sequence[int], most: int) -> Iterator[RangeBounds]:
+    """Row groups next to each other, with at most so many rows in all, or one; `sizes` are the rows of each group."""
+    start, rows = 0, 0
+    for group, size in enumerate(sizes):
+        if rows and rows + size > most:
+            yield RangeBounds(start, group)
+            start, rows = group, 0
+        rows += size
+    if start < len(sizes):
+        yield RangeBounds(start, len(sizes))
+
+
+def several_formats(first: InputFile, form: Format, other: InputFile, other_form: Format) -> KaratError:
+    """The error for files of a path that are not of one format."""
+    what = f"this is {IN_PROSE[other_form]}, and {first.name} is {IN_PROSE[form]}"
+    return KaratError(what, place=other.name, hint="Name the files of one format.")
+
+
+def range_size(size: int, ranges: int) -> int:
     """How many bytes of text are in a range."""
-    return max(_LEAST_BYTES, min(_BYTES, size // ranges))
+    return max(_LEAST_BYTES, min(BYTES, size // ranges))
 
 
 class _BeginningOfFile(NamedTuple):
@@ -143,34 +172,19 @@ class _Division(NamedTuple):
         if not begins.is_divided:
             return [FileRange(path, version)]
         if begins.form != "parquet":
-            found = text_ranges(path, version, _range_size(self.size, self.ranges))
+            found = text_ranges(path, version, range_size(self.size, self.ranges))
         else:
-            rows = ArrowFile(begins.file, "parquet").rows_of_groups()
-            found = [FileRange(path, version, bounds) for bounds in self._row_groups(rows, version.size)]
+            found = ranges_of_row_groups(path, version, self.size, self.ranges)
         return found if len(found) > 1 else [FileRange(path, version)]
 
     def _check_like_first(self, other: _BeginningOfFile) -> None:
         """An error if another file cannot be of the same run, because it has another format or other columns."""
         first = self.first
         if other.form != first.form:
-            what = f"this is {IN_PROSE[other.form]}, and {first.file.name} is {IN_PROSE[first.form]}"
-            raise KaratError(what, place=other.file.name, hint="Name the files of one format.")
+            raise several_formats(first.file, first.form, other.file, other.form)
         if not other.is_divided and other.form in ("json", "jsonl", "feather"):
             return  # it might have to be read as a whole
         content, _ = open_file(other.part, self.reading)
         if _is_by_rank(content) != _is_by_rank(self.content):
             what = f"the columns differ from those of {first.file.name}"
             raise KaratError(what, place=other.file.name, hint="The files of one table have the same columns.")
-
-    def _row_groups(self, sizes: Sequence[int], bytes_of_file: int) -> Iterator[RangeBounds]:
-        """Row groups next to each other, with not too many rows in all; `sizes` are the rows of each group."""
-        rows_of_all_files = sum(sizes) * self.size // max(bytes_of_file, 1)
-        most = max(_LEAST_ROWS, min(_ROWS, rows_of_all_files // self.ranges))
-        start, rows = 0, 0
-        for group, size in enumerate(sizes):
-            if rows and rows + size > most:
-                yield RangeBounds(start, group)
-                start, rows = group, 0
-            rows += size
-        if start < len(sizes):
-            yield RangeBounds(start, len(sizes))

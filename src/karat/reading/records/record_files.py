@@ -59,8 +59,9 @@ def _records_from_arrow(file: InputFile, form: ArrowFormat) -> Iterator[tuple[Pl
     """The rows of a Parquet or Feather file."""
     from karat.reading.bytes.arrow_file import ArrowFile
 
-    first_row = 0
-    for table in ArrowFile(file, form).tables(_BATCH_ROWS):
+    source = ArrowFile(file, form)
+    first_row = source.first_row()
+    for table in source.tables(_BATCH_ROWS):
         yield from records_from_frame(table, file.name, first_row)
         first_row += len(table)
 
