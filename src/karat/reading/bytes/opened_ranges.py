@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from karat.errors import KaratError, Place
@@ -23,14 +23,22 @@ def opened_range(at: FileRange) -> Iterator[InputFile]:
     at.check_version(file.name)
 
 
+def place_in_whole_file(at: FileRange, place: Place) -> Place:
+    """A place in a range, with its line in the whole file. It reads the file up to there."""
+    return _to_whole_file(InputFile(at.path, at.bounds))(place)
+
+
 def _in_whole_file(error: KaratError, file: InputFile) -> KaratError:
     """An error about a range of a file, with the line in the whole file."""
-    if file.bounds is None:
-        return error
+    return error.with_places(_to_whole_file(file))
+
+
+def _to_whole_file(file: InputFile) -> Callable[[Place], Place]:
+    """What makes places in the whole file of those in a part of it."""
     before: list[int] = []
 
     def in_whole(place: Place) -> Place:
-        if place.source != file.name or place.line is None:
+        if place.source != file.name or place.line is None or file.bounds is None:
             return place
         if not before:
             before.append(file.whole.lines_before(file.first_offset()))
@@ -38,4 +46,4 @@ def _in_whole_file(error: KaratError, file: InputFile) -> KaratError:
             return place._replace(line=tuple(line + before[0] for line in place.line))
         return place._replace(line=place.line + before[0])
 
-    return error.with_places(in_whole)
+    return in_whole
