@@ -17,13 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import karat
-from karat.evaluation.answer_parts import AnswerPlan, AnswerReports, RangeOfAnswers, read_range, rest
-from karat.evaluation.answers import check_answer_facts, scores_of_answers
+from karat.evaluation.answer_parts import AnswerPlan, AnswerReports, RangeOfAnswers, read_range, rest, scores_of_parts
 from karat.evaluation.facts import AnswerFacts
 from karat.reading.records.answers import read_gold_answers
 from karat.reading.records.record_ranges import plan_records
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, select_measures
-from karat.scores import Finding
 
 pytestmark = pytest.mark.usefixtures("tiny_ranges")
 
@@ -53,14 +51,12 @@ def in_ranges(
     reports.check(truth.by_query, choice)
     parts = [part for part in (*(each.part for each in results), rest(truth.by_query, reports.reports, plan)) if part]
     assert len(parts) == len(results) + 1
-    facts = AnswerFacts.merged(part.facts for part in parts)
-    check_answer_facts(facts, missing, planned.name)
     queries = [query for part in parts for query in part.queries]
     values = {str(each): np.concatenate([part.values[str(each)] for part in parts]) for each in measures}
-    digests = dict(zip(queries, (digest for part in parts for digest in part.digests), strict=True))
-    scores = scores_of_answers(queries, values, facts, digests, measures, missing)
-    notes = (Finding("reading", note, 0) for note in (*truth.notes, *reports.notes(choice)))
-    return replace(scores, findings=(*notes, *scores.findings))
+    digests = [digest for part in parts for digest in part.digests]
+    facts = AnswerFacts.merged(part.facts for part in parts)
+    notes = (*truth.notes, *reports.notes(choice))
+    return scores_of_parts(queries, values, digests, facts, plan, planned.name, notes, "")
 
 
 def outcome(compute: Callable[[], karat.Scores]) -> Any:

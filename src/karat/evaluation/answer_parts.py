@@ -8,19 +8,19 @@ Whoever has a way to call it for many ranges gets the scores in three steps:
 3. `AnswerReports.check` raises the error of the whole file, if there is one, such as a question in two ranges.
    `rest` has the questions of the ground truth that are in no range.
 
-`AnswerFacts.merged`, `check_answer_facts` and `scores_of_answers` then make the scores.
+`scores_of_parts` then makes the scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple, Self
 
 from karat.data.judged import Floats
 from karat.errors import KaratError, Place, as_place
-from karat.evaluation.answers import ComparedAnswers
+from karat.evaluation.answers import ComparedAnswers, check_answer_facts, scores_of_answers
 from karat.evaluation.facts import AnswerFacts
 from karat.options import Missing
 from karat.reading.bytes.file_ranges import FileRange
@@ -33,6 +33,7 @@ from karat.reading.records.answer_rows import read_answer_rows
 from karat.reading.records.answers import add_predicted_answers, check_predicted_answers, repeated_question
 from karat.reading.records.record_ranges import RecordRanges
 from karat.registry.selection import Selection
+from karat.scores import Finding, Scores
 
 Golds = Mapping[str, Sequence[str] | None]
 """the gold answers of questions, None if they are unknown"""
@@ -42,13 +43,13 @@ GoldsOf = Callable[[Container[str] | None], Golds]
 
 
 class AnswerPlan(NamedTuple):
-    """What is computed, and how predicted answers are read."""
+    """What is computed, and how predicted answers in files are read."""
 
     measures: Selection
     missing: Missing
-    fields: Mapping[str, str] | None
+    fields: Mapping[str, str] | None = None
     """the names that the caller gave, by field"""
-    form: Format
+    form: Format = "jsonl"
     """of parts of files"""
 
 
@@ -182,6 +183,24 @@ class AnswerReports:
             rows = read_answer_rows(file, fields, lambda: tuple(golds), _known_form(at, self.planned.form))
             place = next((place for place, question, _ in rows if question == query), Place(file.name))
         return place_in_whole_file(at, place)
+
+
+def scores_of_parts(
+    queries: Sequence[str],
+    values: Mapping[str, Floats],
+    digests: Sequence[str | None],
+    facts: AnswerFacts,
+    plan: AnswerPlan,
+    place: Place | str,
+    notes: Iterable[object],
+    name: str,
+) -> Scores:
+    """The scores of all parts: what is given is that of all of them; `place` is that of the predictions in errors."""
+    check_answer_facts(facts, plan.missing, place)
+    by_query = {query: digest for query, digest in zip(queries, digests, strict=True) if digest is not None}
+    scores = scores_of_answers(queries, values, facts, by_query, plan.measures, plan.missing, name)
+    of_reading = (Finding("reading", str(note), 0) for note in notes)
+    return replace(scores, findings=(*of_reading, *scores.findings))
 
 
 def _known_form(at: FileRange, of_parts: Format) -> Format | None:
