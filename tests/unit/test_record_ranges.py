@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from karat import KaratError
+from karat.errors import Place
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.opened_ranges import opened_range
 from karat.reading.records import record_ranges
@@ -60,6 +62,22 @@ def test_json_lines_are_divided_anywhere(tmp_path: Path, seed: int) -> None:
         assert without_places(records_of_ranges(path, number)) == records
         assert without_places(records_of_ranges(path, number, "jsonl")) == records
     assert len(plan_records(str(path), 7).ranges) >= 7
+
+
+def test_a_key_that_appears_twice_is_an_error_in_the_first_1000_lines_of_the_file_only(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    for wrong in (1, 650, 1000, 1001, 1700):
+        lines = [json.dumps({"query": f"q{at}", "answer": "x" * 40}) for at in range(1, 1801)]
+        lines[wrong - 1] = '{"query": "q", "query": "q0"}'
+        path.write_text("\n".join(lines))
+        reads = [partial(records_of, path), *(partial(records_of_ranges, path, number) for number in (9, 40))]
+        for read in reads:
+            if wrong > 1000:
+                assert {"query": "q0"} in without_places(read())
+                continue
+            with pytest.raises(KaratError, match="the key 'query' appears twice") as error:
+                read()
+            assert error.value.place == Place(str(path), line=wrong)
 
 
 def test_row_groups_of_parquet_are_ranges_with_the_rows_of_the_whole_file(tmp_path: Path) -> None:

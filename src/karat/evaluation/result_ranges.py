@@ -17,7 +17,8 @@ import numpy as np
 
 from karat.data.judged import Floats
 from karat.errors import KaratError, require
-from karat.evaluation.answers import ComparedAnswers, check_answer_facts, scores_of_answers
+from karat.evaluation.answer_parts import PartOfAnswers
+from karat.evaluation.answers import check_answer_facts, scores_of_answers
 from karat.evaluation.document_parts import PartResult, scores_of_parts
 from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, need_pool
 from karat.evaluation.facts import AnswerFacts
@@ -139,22 +140,13 @@ class _Known(NamedTuple):
     measures: tuple[PortableMeasure, ...] | None = None
 
 
-class _AnswersPart(NamedTuple):
-    """The values of the answers of a part, the digests of their gold answers, and facts."""
-
-    queries: tuple[str, ...]
-    values: Mapping[str, Floats]
-    digests: Mapping[str, str]
-    facts: AnswerFacts
-
-
 class _Part(NamedTuple):
     """A part of the results: what is in it and, as far as it could be decided, its values."""
 
     read: ResultsPart
     measures: tuple[str, ...] | None = None
     documents: PartResult | None = None
-    answers: _AnswersPart | None = None
+    answers: PartOfAnswers | None = None
 
 
 def _evaluated(question: _Question, known: _Known, at: FileRange) -> _Part:
@@ -185,9 +177,8 @@ def _scored(question: _Question, read: ResultsPart, results: Results, known: _Kn
             judged = JudgedDocuments.read(results.truth or Truth.empty(), results.run, plan, question.name)
             documents = PartResult.of(judged, plan)
     if of_answers := of_subject(measures, "answers"):
-        compared = ComparedAnswers.of(results.gold_answers, results.answers, question.settings["missing"])
-        values = compared.values(of_answers)
-        answers = _AnswersPart(compared.answers.queries, values, compared.digests(), compared.facts)
+        missing = question.settings["missing"]
+        answers = PartOfAnswers.of(results.gold_answers, results.answers, of_answers, missing)
     return _Part(read, tuple(map(str, measures)), documents, answers)
 
 
@@ -288,7 +279,7 @@ class _Evaluation:
             facts = AnswerFacts.merged(part.facts for part in of_parts)
             check_answer_facts(facts, settings["missing"], read.name)
             queries = [*chain.from_iterable(part.queries for part in of_parts)]
-            digests = {query: digest for part in of_parts for query, digest in part.digests.items()}
+            digests = dict(zip(queries, chain.from_iterable(part.digests for part in of_parts), strict=True))
             values = _joined([part.values for part in of_parts])
             yield scores_of_answers(queries, values, facts, digests, of_answers, settings["missing"], name)
 

@@ -7,15 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args, overload
 
+from karat.engines.spark.answer_ranges import answers_in_ranges, result_of_answers
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
 from karat.engines.spark.inputs import spark_table
 from karat.engines.spark.measures import portable
+from karat.engines.spark.planning import say_ranges, say_rows
+from karat.engines.spark.ranges import ShuffleNeededError
 from karat.engines.spark.session import spark_session
 from karat.engines.spark.stored import scores_of_buckets
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import BucketResult
 from karat.errors.arguments import check_switch, check_text
-from karat.evaluation.answers import ComparedAnswers, check_answer_facts, scores_of_answers
+from karat.evaluation.answer_parts import AnswerPlan, PartOfAnswers, scores_of_parts
 from karat.evaluation.facts import AnswerFacts
 from karat.options import Missing, check_choice
 from karat.reading.records.answers import check_gold_answers, read_part_of_gold_answers, read_predicted_answers
@@ -23,7 +26,7 @@ from karat.reading.records.list_texts import ListsAsText
 from karat.reading.records.records import field_names
 from karat.registry import Measure
 from karat.registry.selection import DEFAULT_ANSWER_MEASURES, Measures, Selection, select_measures
-from karat.scores import Finding, Scores, StoredScores
+from karat.scores import Scores, StoredScores
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,6 +68,12 @@ def evaluate_answers(  # type: ignore[misc]  # the overloads do not repeat the a
     selected = select_measures(measures, subjects=("answers",))
     show_progress = check_switch("progress", progress)
     with spark_session(session, truth, predictions) as spark:
+        try:
+            in_ranges = answers_in_ranges(truth, predictions, selected, missing, fields, name, spark, buckets)
+            say_ranges(in_ranges.predictions.name, in_ranges.predictions.ranges)
+            return scores_of_buckets(in_ranges.buckets(show_progress), in_ranges.scores, per_query_path)
+        except ShuffleNeededError as reason:
+            say_rows(reason)
         golds = spark_table(truth, "gold_answers", fields, session=spark)
         predicted = spark_table(predictions, "answer", fields, name=name, session=spark)
         evaluation = AnswerEvaluation(golds, predicted, selected, missing, name)
@@ -96,15 +105,10 @@ class AnswerWork:
         golds = read_part_of_gold_answers(truth, fields, name)
         name, fields = self.predictions
         predicted = read_predicted_answers(predictions, golds.by_query, fields, name)
-        compared = ComparedAnswers.of(golds.by_query, predicted.by_query, self.missing)
-        queries = compared.answers.queries
-        digests = compared.digests()
-        return BucketResult(
-            queries,
-            compared.values({measure(): () for measure in self.measures}),
-            {"answers": [digests[query] for query in queries]},
-            AnswersOfBucket(compared.facts, golds.lists_as_text, bool(golds.by_query)),
-        )
+        measures = {measure(): () for measure in self.measures}
+        part = PartOfAnswers.of(golds.by_query, predicted.by_query, measures, self.missing)
+        facts = AnswersOfBucket(part.facts, golds.lists_as_text, bool(golds.by_query))
+        return result_of_answers(part, facts)
 
 
 @dataclass(frozen=True)
@@ -134,11 +138,10 @@ class AnswerEvaluation:
         facts = AnswerFacts.merged(each.answers for each in of_buckets)
         if not facts.any_predicted and self.predictions.empty_error is not None:
             raise self.predictions.empty_error
-        check_answer_facts(facts, self.missing, self.predictions.name)
-        texts = zip(collected.queries, collected.texts["answers"], strict=True)
-        digests = {query: digest for query, digest in texts if digest is not None}
-        scores = scores_of_answers(
-            collected.queries, collected.values, facts, digests, self.measures, self.missing, self.name
+        notes = (*self.truth.notes, *self.predictions.notes)
+        plan = AnswerPlan(self.measures, self.missing)
+        digests = collected.texts["answers"]
+        scores = scores_of_parts(
+            collected.queries, collected.values, digests, facts, plan, self.predictions.name, notes, self.name
         )
-        notes = (Finding("reading", str(note), 0) for note in (*self.truth.notes, *self.predictions.notes))
-        return replace(scores, findings=(*notes, *scores.findings, *collected.findings))
+        return replace(scores, findings=(*scores.findings, *collected.findings))

@@ -15,7 +15,7 @@ from karat.reading.pairs.columns import columns_to_read
 from karat.reading.pairs.frames import Frame
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.pairs.tables import Number
-from karat.reading.records.answer_rows import AnswerFields
+from karat.reading.records.answer_fields import AnswerFields, SeenFields
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -91,7 +91,7 @@ def _answers(
     usual = (each for each in fields.roles if each.name not in (known or {}))
     if any(len(fitting_columns(schema.names, each.spelling)) > 1 for each in usual):
         record = _without_empty(frame, record)
-    choice = fields.choose([record], name, "column")
+    choice = fields.choose(SeenFields.of([record], fields, name, "column"))
     query, answer = (choice.columns[each.name] for each in fields.roles)
     names = dict.fromkeys(each if each in schema.names else each.partition(".")[0] for each in (query, answer))
     return TableColumns(list(names), query, {"query": query, role: answer}, choice.note(name))

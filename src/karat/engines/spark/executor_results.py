@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from karat.engines.spark.session import quiet
 from karat.engines.spark.shipping import arrow_type, error_from, failure, for_executors
-from karat.engines.spark.worker import BUCKET, ERROR, QUERIES, QUERY, BucketWork, returned_schema, schema_text
+from karat.engines.spark.worker import BUCKET, ERROR, QUERIES, QUERY, REPORT, BucketWork, returned_schema, schema_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,6 +46,12 @@ class ExecutorResults(NamedTuple):
         for text in table[ERROR].drop_null():
             raise error_from(text.as_py())
         return table
+
+    def reports(self) -> dict[int, Any]:
+        """The report of each bucket by its number; the error of the first bucket that has an error."""
+        table = self.facts()
+        rows = zip(table[BUCKET].to_pylist(), table[REPORT].to_pylist(), strict=True)
+        return {number: pickle.loads(report) for number, report in rows}  # noqa: S301  # executors run our code
 
     def with_results(self, other: ExecutorResults) -> ExecutorResults:
         """These results and others."""

@@ -114,7 +114,7 @@ def _planned(truth: str, run: str, plan: EvaluationPlan, name: str, session: Spa
     inputs, matcher = plan.inputs, plan.matching.matcher
     if is_data_set(truth):
         truth = qrels_of_split(truth, None)
-    truth_files = TruthFiles(truth, _versions(truth), inputs, matcher)
+    truth_files = TruthFiles(truth, versions_of_files(truth), inputs, matcher)
     judgments = truth_files.read()
     truth_files = truth_files._replace(is_large=len(judgments.docs) > _MOST_JUDGMENTS)
     reading = Reading("score", inputs.run_columns, inputs.run_format)
@@ -135,10 +135,14 @@ def _rows_because(truth: Any, run: Any, plan: EvaluationPlan, rows_needed_for: M
     for source in map(os.fsdecode, (truth, run)):
         if reason := unreadable(source):
             return reason
-    paths = os.fsdecode(truth)
-    if not is_data_set(paths) and files_of_path(local_path(paths)) is not None and part_files(paths) is None:
-        return "the ground truth is in several text files"
-    return None
+    return several_texts(os.fsdecode(truth))
+
+
+def several_texts(truth: str) -> str | None:
+    """That ground truth is in several text files, if it is: they are one table on Spark only."""
+    if is_data_set(truth) or files_of_path(local_path(truth)) is None or part_files(truth) is not None:
+        return None
+    return "the ground truth is in several text files"
 
 
 def unreadable(path: str) -> str | None:
@@ -154,6 +158,7 @@ def unreadable(path: str) -> str | None:
     return f"only Spark can open {path}" if _SCHEME.match(path) else f"{path} is not on this machine"
 
 
-def _versions(path: str) -> tuple[FileRange, ...]:
+def versions_of_files(path: str) -> tuple[FileRange, ...]:
+    """The files of a path as they are now."""
     paths = files_of_path(local_path(path)) or [path]
     return tuple(FileRange(each, FileVersion.of(each)) for each in paths)

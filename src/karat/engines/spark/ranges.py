@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from karat.engines.spark.documents import scores_of_collected
 from karat.engines.spark.executor_results import Collect, ExecutorResults
 from karat.engines.spark.measures import portable
 from karat.engines.spark.shipping import for_executors
-from karat.engines.spark.worker import BUCKET, REPORT, BucketResult, BucketWork, schema_text
+from karat.engines.spark.worker import BucketResult, BucketWork, schema_text
 from karat.errors import KaratError, NoSuchFileError, shown
 from karat.evaluation.document_parts import (
     PartResult,
@@ -40,6 +40,8 @@ from karat.scores import Scores
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
 
 _TASKS_PER_CORE = 3  # so that no core waits for long at the end
 _INPUTS_PER_TASK = 8  # what a task returns is in the memory of Java at once
@@ -114,7 +116,10 @@ class RangeWork:
         """The ground truth that a range needs, in an executor."""
         if self.truth.is_large:
             return self.truth.read(queries_of_range(at, self.plan, self.name))
-        return _truth_in_executor(self.truth)
+        from pyspark import cloudpickle
+
+        # A function that matches documents can be pickled in no other way.
+        return truth_in_executor(cloudpickle.dumps(self.truth), self.truth.read)
 
 
 @contextmanager
@@ -167,19 +172,17 @@ def _result(part: PartResult, report: RangeReport | None) -> BucketResult:
     return BucketResult(part.queries, part.values, part.digests, part.facts, report)
 
 
-_read: dict[bytes, Truth] = {}
-"""the ground truth that this process has read, by its pickled files"""
+_read: dict[bytes, Any] = {}
+"""the ground truth that this process has read, by what it was read from"""
 
 
-def _truth_in_executor(files: TruthFiles) -> Truth:
+def truth_in_executor(source: bytes, read: Callable[[], T]) -> T:
     """The ground truth, which a Python process of an executor reads once for all ranges."""
-    from pyspark import cloudpickle
-
-    pickled = cloudpickle.dumps(files)  # a function that matches documents can be pickled in no other way
-    if pickled not in _read:
+    if source not in _read:
         _read.clear()
-        _read[pickled] = files.read()
-    return _read[pickled]
+        _read[source] = read()
+    truth: T = _read[source]
+    return truth
 
 
 @dataclass(frozen=True)
@@ -238,9 +241,7 @@ class RangeEvaluation:
         """
         ranges = {number: RangeToJudge(self.run.ranges[number], queries) for number, queries in apart.items()}
         results = collect(tasks(self.session, work, ranges))
-        of_ranges = results.facts()
-        rows = zip(of_ranges[BUCKET].to_pylist(), of_ranges[REPORT].to_pylist(), strict=True)
-        reports = {number: pickle.loads(report) for number, report in rows}  # noqa: S301  # executors run our code
+        reports = results.reports()
         if any(isinstance(report, NotGroupedError) for report in reports.values()):
             raise self._not_grouped()
         return results, reports

@@ -43,8 +43,8 @@ from karat.reading.pairs.tables import Number
 from karat.reading.pairs.trec import empty_error as empty_trec
 from karat.reading.pairs.trec import layout_of_trec
 from karat.reading.pairs.trec_blocks import read_block as read_trec
+from karat.reading.records.answer_fields import AnswerFields, SeenFields
 from karat.reading.records.answer_rows import HINT as ANSWERS_HINT
-from karat.reading.records.answer_rows import AnswerFields
 from karat.reading.records.paths import Record, field_value
 from karat.reading.records.record_files import delimiter_of, records_from_table
 from karat.reading.records.records import records_from_json_lines
@@ -228,7 +228,7 @@ def _answers(
     if not sample:
         raise empty
     fields = AnswerFields(role, known, name)
-    choice = fields.choose(sample, name, noun)
+    choice = fields.choose(SeenFields.of(sample, fields, name, noun))
     if any(choice.columns[field] != (known or {}).get(field, field) for field in ("query", role)):
-        choice = fields.choose([dict.fromkeys(all_names(), "")], name, noun)
+        choice = fields.choose(SeenFields.of([dict.fromkeys(all_names(), "")], fields, name, noun))
     return dict(choice.columns), choice.note(name), empty

@@ -85,9 +85,7 @@ class RangeRecords:
 
     def records(self) -> Iterator[tuple[Sequence[int], list[Mapping[str, Any]]]]:
         """The records, with the numbers of their lines. What is wrong with a line is an error, whatever it is about."""
-        for numbers, rows in objects_from_json_lines(
-            self.file, HINT, first=self.file.has_start, first_line=self.first_line
-        ):
+        for numbers, rows in objects_from_json_lines(self.file, HINT, first_line=self.first_line):
             queries = list(map(_known_query, rows))
             kept = [at for at, query in enumerate(queries) if query is not None and query not in self.apart]
             if len(kept) == len(rows):

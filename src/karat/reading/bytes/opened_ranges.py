@@ -28,6 +28,11 @@ def in_whole_file(error: KaratError, file: InputFile) -> KaratError:
     return error.with_places(places_in_whole_file(file))
 
 
+def place_in_whole_file(at: FileRange, place: Place) -> Place:
+    """A place in a range, with its line in the whole file. It reads the file up to there."""
+    return places_in_whole_file(InputFile(at.path, at.bounds))(place)
+
+
 def places_in_whole_file(file: InputFile) -> Callable[[Place], Place]:
     """A function that says where a place in a range of a file is in the whole file, which may be read for that."""
     before: list[int] = []

@@ -73,7 +73,7 @@ def json_lines(file: InputFile, number: Number) -> ObjectSource:
     """The objects of JSON lines."""
 
     def read(progress: Progress | None) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
-        return objects_from_json_lines(file, HINT[number], progress, first=file.has_start)
+        return objects_from_json_lines(file, HINT[number], progress)
 
     return ObjectSource(file.name, read, lambda at: Place(file.name, line=at), is_small=lambda: is_small_file(file))
 

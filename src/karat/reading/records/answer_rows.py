@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from karat.documents.answer import as_gold_answers
 from karat.documents.ids import all_text, identifier
-from karat.errors import KaratError, Message, Parameter, Place, plural, shown
+from karat.errors import KaratError, Place, plural, shown
 from karat.errors.arguments import list_hint
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.json_decoding import decode_json
 from karat.reading.bytes.names import Format, is_arrow
-from karat.reading.columns import Choice, ColumnRole, Noun, choose
+from karat.reading.columns import Choice, Noun
 from karat.reading.columns.spellings import find_column
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.objects import MOST_FIELDS
+from karat.reading.records.answer_fields import AnswerFields, SeenFields
 from karat.reading.records.json_frames import frame_in_json
 from karat.reading.records.list_texts import ListsAsText, parsed_list
 from karat.reading.records.paths import Record, field_names_of, field_value
@@ -29,11 +27,9 @@ from karat.reading.records.records import is_single_json_value, objects_from_jso
 AnswerRows = Iterator[tuple[Place, str, Any]]
 """For each answer: its location (for errors), the id of its question, and the answer as given."""
 
-# In a file of gold answers, their field may also be named answer.
-_ROLES = {
-    "gold_answers": (ColumnRole("query", "record_query"), ColumnRole("gold_answers", "only_gold_answers", ("answer",))),
-    "answer": (ColumnRole("query", "record_query"), ColumnRole("answer", "answer")),
-}
+Questions = Callable[[], Sequence[str]]
+"""the questions that answers in a list are given to, in their order"""
+
 HINT = {
     "gold_answers": 'Gold answers are {query: "answer"} or {query: ["one", "or another"]}: a mapping, JSON, or lines of'
     ' {"query": "...", "gold_answers": [...]}; or a table with the columns query and answer.',
@@ -43,91 +39,47 @@ HINT = {
 _PAIR = "Pass pairs of a question and its answer as a dictionary: dict(pairs)."
 
 
-@dataclass
-class AnswerFields:
-    """The possible names of the question and of its answer in a source, and what was found out when it was read.
-
-    `field` is `gold_answers` or `answer`. The notes are about names that were guessed.
-    """
-
-    field: str
-    names: Mapping[str, str] | None
-    """the names that the caller gave, by field"""
-    source: str
-    notes: list[str] = dataclass_field(default_factory=list)
-    parses_lists: bool = False
-    """whether lists that were written as text are read as lists, if all values in records are such"""
-    lists_as_text: ListsAsText = dataclass_field(default_factory=ListsAsText)
-
-    @property
-    def roles(self) -> tuple[ColumnRole, ...]:
-        """The question and the answer."""
-        return _ROLES[self.field]
-
-    def choose(self, records: Sequence[Record], place: Place | str, noun: Noun = "field") -> Choice:
-        """The names of the question and of the answer: those that have a value in any record, or else in the first."""
-        present = [name for name in dict.fromkeys(chain.from_iterable(records)) if isinstance(name, str)]
-
-        def has_value(name: str) -> bool:
-            return any(field_value(record, name) is not None for record in records)
-
-        with suppress(KaratError):
-            return choose(
-                present, self.roles, self.names, place, noun, fits=lambda _, name: has_value(name), has=has_value
-            )
-        first = [name for name in records[0] if isinstance(name, str)]
-        return choose(
-            first,
-            self.roles,
-            self.names,
-            place,
-            noun,
-            has=lambda name: name in first or has_value(name),
-            hint=_rename,
-        )
-
-    def note_guesses(self, choice: Choice) -> None:
-        """Note which names are not karat's own, and were not given."""
-        self.notes[:] = dict.fromkeys([*self.notes, *choice.note(self.source)])
-
-
-def _rename(missing: Sequence[str]) -> Message:
-    other = "it has another name" if len(missing) == 1 else "they have other names"
-    return [f"If {other}, use ", Parameter("fields", dict.fromkeys(missing, "...")), "."]
-
-
 def source_name(source: Any, name: str) -> str:
     """The name of a source in messages: the path of a file, otherwise `name`."""
     return InputFile.of(source).name if is_file(source) else name
 
 
-def plain_answers(source: InputFile, fields: AnswerFields) -> dict[str, Any] | None:
+def plain_answers(
+    source: InputFile, fields: AnswerFields, form: Format | None = None, only: Container[str] | None = None
+) -> dict[str, Any] | None:
     """The answers in JSON lines, by question, if every question is a text of its own, and every answer is text or null.
 
     Gold answers may also be lists of texts. None for all other files: these are read row by row, which gives the same
-    answers, but takes several times as long.
+    answers, but takes several times as long. If `only` some questions are wanted, others may be in several lines.
     """
-    if detect(source) != "jsonl" or any("." in name for name in (fields.names or {}).values()):
+    if (form or detect(source)) != "jsonl" or any("." in name for name in (fields.names or {}).values()):
         return None
     answers: dict[str, Any] = {}
     first: Choice | None = None
-    read = 0
+    seen: list[SeenFields] = []
+    lines = 0
     try:
-        for _, objects in objects_from_json_lines(source, HINT[fields.field]):
-            choice = fields.choose(objects, "")
+        for numbers, objects in objects_from_json_lines(source, HINT[fields.field]):
+            seen.append(SeenFields.of(objects, fields, Place(source.name, line=numbers[0]), "field"))
+            choice = fields.choice or fields.choose(seen[-1])
             first = first or choice
             query, answer = (choice.columns[role.name] for role in fields.roles)
             queries: list[Any] = [record.get(query) for record in objects]
             values = [record.get(answer) for record in objects]
-            if choice.columns != first.columns or not all_text(queries) or not _are_plain(values, fields.field):
+            if choice != first or not all_text(queries) or not _are_plain(values, fields.field):
                 return None
-            answers.update(zip(queries, values, strict=True))
-            read += len(objects)
+            before = len(answers)
+            wanted = len(queries) if only is None else sum(query in only for query in queries)
+            pairs = zip(queries, values, strict=True)
+            answers.update(pairs if only is None else (pair for pair in pairs if pair[0] in only))
+            if len(answers) < before + wanted:
+                return None  # a question is in several lines
+            lines += len(objects)
     except KaratError:
         return None  # reading row by row gives the error that names the row
-    if first is None or not read == len(answers) > 1:
+    if first is None or lines < 2:
         return None
-    fields.note_guesses(first)
+    fields.use(first, SeenFields.merged(seen))
     return answers
 
 
@@ -138,11 +90,13 @@ def _are_plain(values: Sequence[Any], field: str) -> bool:
     return not kinds
 
 
-def read_answer_rows(source: Any, fields: AnswerFields, queries: Sequence[str] | None = None) -> AnswerRows:
-    """Read the answers of a source; lists are in the order of `queries`."""
+def read_answer_rows(
+    source: Any, fields: AnswerFields, queries: Questions | None = None, form: Format | None = None
+) -> AnswerRows:
+    """Read the answers of a source; lists are in the order of `queries`. `form` is the format of a part of a file."""
     name = fields.source
     if is_file(source):
-        return _from_file(InputFile.of(source), fields, queries)
+        return _from_file(InputFile.of(source), fields, queries, form)
     if isinstance(source, Mapping):
         return _from_object(source, fields)
     if hasattr(source, "__arrow_c_stream__"):
@@ -191,7 +145,7 @@ def _from_squad(articles: Sequence[Any], name: str) -> AnswerRows:
             raise KaratError("the data set is not in SQuAD's format", place=name, hint=hint) from None
 
 
-def _from_list(answers: Sequence[Any], fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:
+def _from_list(answers: Sequence[Any], fields: AnswerFields, questions: Questions | None) -> AnswerRows:
     name = fields.source
     if answers and all(isinstance(each, Mapping) or field_names_of(each) for each in answers):
         records = records_from_list(answers, name, (fields.names or {}).values())
@@ -202,9 +156,8 @@ def _from_list(answers: Sequence[Any], fields: AnswerFields, queries: Sequence[s
         raise KaratError(
             what, place=Place(name, field="[0]"), hint=f"{_PAIR} Pass several gold answers of a question as a list."
         )
-    if queries is None:
-        # Questions without ids are numbered from 0.
-        queries = [str(at) for at in range(len(answers))]
+    # Questions without ids are numbered from 0.
+    queries = [str(at) for at in range(len(answers))] if questions is None else questions()
     if len(queries) != len(answers):
         raise KaratError(
             f"gold answers are given for {plural(len(queries), 'question')}, but {name} has {len(answers):,}",
@@ -238,8 +191,8 @@ def _answers_of_records(records: Iterable[tuple[Place, Record]], fields: AnswerF
     if not all_records:
         return
     only_records = [record for _, record in all_records]
-    choice = fields.choose(only_records, all_records[0][0], noun)
-    fields.note_guesses(choice)
+    seen = SeenFields.of(only_records, fields, all_records[0][0], noun)
+    choice = fields.use(fields.choice, seen)
     query_name, answer_name = (choice.columns[role.name] for role in fields.roles)
     for place, record in all_records:
         query = field_value(record, query_name)
@@ -253,12 +206,12 @@ def _answers_of_records(records: Iterable[tuple[Place, Record]], fields: AnswerF
 # Files.
 
 
-def _from_file(source: InputFile, fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:
-    of_file, hint = detect(source), HINT[fields.field]
+def _from_file(source: InputFile, fields: AnswerFields, queries: Questions | None, form: Format | None) -> AnswerRows:
+    of_file, hint = form or detect(source), HINT[fields.field]
     if not is_arrow(of_file) and not source.first_byte():
         return
     # How a file begins does not tell a mapping with a long answer from a record.
-    if of_file in ("json", "jsonl") and is_single_json_value(data := source.read_all()):
+    if form is None and of_file in ("json", "jsonl") and is_single_json_value(data := source.read_all()):
         yield from _from_json(decode_json(data, source.name, hint), fields, queries)
         return
     # Texts may look like TREC, but answers are never in such a file.
@@ -267,7 +220,7 @@ def _from_file(source: InputFile, fields: AnswerFields, queries: Sequence[str] |
     yield from _from_records(records_of_file(source, read_as, hint), fields, noun)
 
 
-def _from_json(value: Any, fields: AnswerFields, queries: Sequence[str] | None) -> AnswerRows:
+def _from_json(value: Any, fields: AnswerFields, queries: Questions | None) -> AnswerRows:
     name = fields.source
     if isinstance(value, list):
         return _from_list(value, fields, queries)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.documents.ids import all_text, reject_lone_surrogates
-from karat.errors import KaratError, shown
+from karat.errors import KaratError, Place, shown
 from karat.reading.bytes.input_file import InputFile, is_file
+from karat.reading.bytes.names import Format
 from karat.reading.pairs.objects import rereadable
+from karat.reading.records.answer_fields import AnswerFields
 from karat.reading.records.answer_rows import (
     HINT,
-    AnswerFields,
     AnswerRows,
+    Questions,
     plain_answers,
     read_answer_rows,
     source_name,
@@ -68,11 +70,17 @@ def check_gold_answers(lists_as_text: ListsAsText, name: str, *, has_any: bool) 
 
 
 def read_part_of_gold_answers(
-    source: Any, fields: Mapping[str, str] | None, name: str, *, is_whole: bool = False
+    source: Any,
+    fields: Mapping[str, str] | None,
+    name: str,
+    *,
+    is_whole: bool = False,
+    only: Container[str] | None = None,
 ) -> GoldAnswers:
     """Read the gold answers of some questions, of which there may be none.
 
     If these are all there are, and the cells of a table are lists that were written as text, they are read as lists.
+    `only` are the questions that are wanted, if these are not all.
     """
     name = source_name(source, name)
     source = InputFile.of(source) if is_file(source) else rereadable(source, name)
@@ -81,14 +89,17 @@ def read_part_of_gold_answers(
     if _is_plain(source):
         # The common case needs no check of each answer.
         golds: dict[str, tuple[str, ...] | None] = {query: (text,) for query, text in source.items()}
-    elif isinstance(source, InputFile) and (lines := plain_answers(source, of_source)):
+    elif isinstance(source, InputFile) and (lines := plain_answers(source, of_source, only=only)):
         golds = {
             query: None if value is None else (value,) if type(value) is str else tuple(dict.fromkeys(value)) or ("",)
             for query, value in lines.items()
         }
     else:
-        golds = _by_question(lambda: read_answer_rows(source, of_source), as_gold_answers)
+        golds = {}
+        add_answers(golds, lambda: read_answer_rows(source, of_source), as_gold_answers)
     reject_lone_surrogates(golds, name)
+    if only is not None:
+        golds = {query: texts for query, texts in golds.items() if query in only}
     return GoldAnswers(golds, tuple(of_source.notes), of_source.lists_as_text)
 
 
@@ -103,17 +114,37 @@ def read_predicted_answers(
     name = source_name(source, name)
     source = InputFile.of(source) if is_file(source) else rereadable(source, name)
     of_source = AnswerFields("answer", fields, name)
+    predicted: dict[str, str | None] = {}
     if _is_plain(source):
-        predicted: dict[str, str | None] = dict(source)
-    elif isinstance(source, InputFile) and (lines := plain_answers(source, of_source)):
-        predicted = lines
+        predicted |= source
     else:
-        order = tuple(questions)
-        predicted = _by_question(lambda: read_answer_rows(source, of_source, order), as_predicted_answer)
-    if not predicted and isinstance(source, InputFile):
+        add_predicted_answers(predicted, source, of_source, lambda: tuple(questions))
+    check_predicted_answers(predicted, name, may_be_empty=not isinstance(source, InputFile))
+    return PredictedAnswers(predicted, tuple(of_source.notes))
+
+
+def add_predicted_answers(
+    predicted: dict[str, str | None],
+    source: Any,
+    fields: AnswerFields,
+    questions: Questions,
+    form: Format | None = None,
+) -> None:
+    """Add the predicted answer of each question in a source; `form` is the format of a part of a file.
+
+    After an error about an answer, those before it were added, and its question.
+    """
+    if isinstance(source, InputFile) and (lines := plain_answers(source, fields, form)):
+        predicted |= lines
+    else:
+        add_answers(predicted, lambda: read_answer_rows(source, fields, questions, form), as_predicted_answer)
+
+
+def check_predicted_answers(predicted: Collection[str], name: str, *, may_be_empty: bool = False) -> None:
+    """Raise an error if these are the questions of all predicted answers, and cannot be; `name` is the source's."""
+    if not predicted and not may_be_empty:
         raise KaratError("no predicted answers found", place=name, hint=HINT["answer"])
     reject_lone_surrogates(predicted, name)
-    return PredictedAnswers(predicted, tuple(of_source.notes))
 
 
 def _is_plain(source: Any) -> bool:
@@ -121,13 +152,20 @@ def _is_plain(source: Any) -> bool:
     return isinstance(source, dict) and all_text(source) and all_text(source.values())
 
 
-def _by_question(rows: Callable[[], AnswerRows], as_answer: Callable[[Any, Any], Answer]) -> dict[str, Answer | None]:
-    """The answer of each question; `rows` are read anew to find the first of two rows with the same question."""
-    answers: dict[str, Answer | None] = {}
+def add_answers(
+    answers: dict[str, Answer | None], rows: Callable[[], AnswerRows], as_answer: Callable[[Any, Any], Answer]
+) -> None:
+    """Add the answer of each question; `rows` are read anew to find the first of two rows with the same question."""
     for place, query, value in rows():
         if query in answers:
             first = next(earlier for earlier, question, _ in rows() if question == query)
-            hint = "Keep one of them. If a question has several gold answers, put them in a list."
-            raise KaratError([f"question {shown(query)} was already in ", first], place=place, hint=hint)
-        answers[query] = None if value is None else as_answer(value, place)
-    return answers
+            raise repeated_question(query, first, place)
+        answers[query] = None
+        if value is not None:
+            answers[query] = as_answer(value, place)
+
+
+def repeated_question(query: str, first: Place, second: Place) -> KaratError:
+    """The error for a question in two rows."""
+    hint = "Keep one of them. If a question has several gold answers, put them in a list."
+    return KaratError([f"question {shown(query)} was already in ", first], place=second, hint=hint)

@@ -7,9 +7,11 @@ import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, require, shown
+from karat.reading.bytes.file_ranges import RangeBounds
 from karat.reading.bytes.input_file import InputFile, Progress
 from karat.reading.bytes.json_decoding import InvalidJsonError, decode_json, decode_lines
 from karat.reading.records.paths import Record, attribute, field_names_of
@@ -122,14 +124,16 @@ def objects_from_json_lines(
     Unless the `first` line of the file is among them, an error does not say that the file is no JSON lines. Of a part
     of a file, `first_line` is the number of its first line in the whole file.
     """
-    for at, lines in _in_pieces(source.lines_in_blocks(progress)):
+    first = first and source.has_start
+    last_strict = _LINES_AT_ONCE if first_line > 1 else _LINES_AT_ONCE - _lines_before(source, _LINES_AT_ONCE)
+    for at, lines in _in_pieces(source.lines_in_blocks(progress), last_strict - first_line + 1):
         start = at + first_line - 1
         numbers, filled = list(range(start, start + len(lines))), lines
-        objects = decode_lines(lines, strict=start <= _LINES_AT_ONCE)
+        objects = decode_lines(lines, strict=start <= last_strict)
         if objects is None:  # usually because a line is blank
             numbers = [number for number, line in enumerate(lines, start) if line and not line.isspace()]
             filled = [lines[number - start] for number in numbers]
-            objects = decode_lines(filled, strict=start <= _LINES_AT_ONCE)
+            objects = decode_lines(filled, strict=start <= last_strict)
         if objects is None or not set(map(type, objects)) <= {dict}:
             objects = []
             for number, line in zip(numbers, filled, strict=True):
@@ -144,11 +148,27 @@ def objects_from_json_lines(
             first = False
 
 
-def _in_pieces(blocks: Iterable[tuple[int, list[bytes]]]) -> Iterator[tuple[int, list[bytes]]]:
-    """The same lines in pieces whose objects fit into the processor's cache: they are then read faster."""
+def _lines_before(source: InputFile, most: int) -> int:
+    """How many lines of the file are before a part of it, if they are fewer than so many; otherwise, this number."""
+    if source.bounds is None or source.has_start:
+        return 0
+    before = InputFile(source.path, RangeBounds(0, source.bounds.start))
+    return sum(1 for _ in islice(before.lines(), most))
+
+
+def _in_pieces(blocks: Iterable[tuple[int, list[bytes]]], cut: int) -> Iterator[tuple[int, list[bytes]]]:
+    """The same lines in pieces whose objects fit into the processor's cache: they are then read faster.
+
+    One of them ends with line `cut`, if there is such a line.
+    """
     for start, lines in blocks:
-        for at in range(0, len(lines), _LINES_AT_ONCE):
-            yield start + at, lines[at : at + _LINES_AT_ONCE]
+        at = 0
+        while at < len(lines):
+            end = at + _LINES_AT_ONCE
+            if at <= cut - start < end:
+                end = cut - start + 1
+            yield start + at, lines[at:end]
+            at = end
 
 
 def _object(line: bytes, place: Place | str, first: bool, hint: str) -> dict[str, Any]:
