@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,10 @@ from karat.evaluation.log_measures import all_measures, asked_measures, in_one_t
 from karat.evaluation.log_numbers import AskedMeasures, number_scores
 from karat.evaluation.reading import CorpusMatcher
 from karat.evaluation.results import LogArguments, placed_in_results, with_notes
+from karat.evaluation.verdict_parts import PortableMeasure
+from karat.evaluation.verdict_ranges import InTasks
 from karat.matching.matchers import matcher_of
-from karat.options import complete_options
+from karat.options import check_order, complete_options
 from karat.reading.bytes.file_ranges import FileRange
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import FORMATS, check_format
@@ -36,6 +38,7 @@ from karat.reading.pairs.any_source import Truth
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.records.numbers import LogNumbers
 from karat.reading.records.record_ranges import RecordRanges
+from karat.reading.records.records import field_names
 from karat.reading.records.result_fields import Part
 from karat.reading.records.result_parts import (
     KnownResults,
@@ -51,19 +54,11 @@ from karat.reading.records.result_parts import (
 )
 from karat.reading.records.results import Results, fields_to_read
 from karat.reading.records.sources import RecordSource, read_records
+from karat.reading.shapes import check_tool_or_format
 from karat.registry import Measure
 from karat.registry.selection import Measures, Selection, default_measures, measure_list, of_subject
 from karat.scores import Finding, Scores
 from karat.scores.columns import with_lower_is_better
-
-Result = TypeVar("Result")
-PortableMeasure = Callable[[], Measure]
-
-
-class InTasks(Protocol):
-    """Calls a function with each input, wherever that is, and returns what it returns for each."""
-
-    def __call__(self, work: Callable[[Any], Result], inputs: Sequence[Any], /) -> list[Result]: ...
 
 
 def evaluate_ranges(
@@ -78,7 +73,6 @@ def evaluate_ranges(
     """The scores of results in ranges, as `evaluate_results` computes them."""
     listed = None if measures is None else measure_list(measures)
     settings = complete_options(arguments.options)
-    matcher_of(settings["match"])  # an invalid one is an error before anything is read
     wanted, _ = wanted_of_log(listed, {}, has_verdicts=False)
     wanted = replace(wanted, order=arguments.order)
 
@@ -86,12 +80,23 @@ def evaluate_ranges(
         form = arguments.input_format
         known_form = check_format(form) if form in FORMATS else None
         log = LogInRanges(planned.name, planned.form, known_form, source.layout, fields, wanted)
-        question = _Question(log, listed, settings, name)
+        question = _LogQuestion(log, listed, settings, name)
         ranges = planned.ranges if source.layout.is_per_record else _whole_files(planned.ranges)
         evaluation = _Evaluation(question, replace(source, name=planned.name), ranges, in_tasks, portable)
         return with_lower_is_better({"": evaluation.scores()}, arguments.lower_is_better)[""]
 
     return read_records(planned.ranges[0].path, fields, arguments.input_format, scores, path=arguments.records)
+
+
+def check_arguments(measures: Measures | None, fields: Mapping[str, str] | None, arguments: LogArguments) -> None:
+    """Reject wrong arguments before anything is read."""
+    if measures is not None:
+        wanted_of_log(measure_list(measures), {}, has_verdicts=False)
+    field_names(fields)
+    check_order(arguments.order)
+    matcher_of(complete_options(arguments.options)["match"])
+    if arguments.input_format is not None:
+        check_tool_or_format(arguments.input_format, "input_format")
 
 
 def _whole_files(ranges: Sequence[FileRange]) -> list[FileRange]:
@@ -103,7 +108,7 @@ def _whole_files(ranges: Sequence[FileRange]) -> list[FileRange]:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _LogQuestion:
     """What an evaluation was asked for."""
 
     log: LogInRanges
@@ -133,14 +138,14 @@ class _ReadPart(NamedTuple):
     numbers: LogNumbers
 
 
-class _Known(NamedTuple):
+class _KnownOfLog(NamedTuple):
     """What is decided for all parts."""
 
     read: KnownResults = KnownResults()
     measures: tuple[PortableMeasure, ...] | None = None
 
 
-class _Part(NamedTuple):
+class _ScoredPart(NamedTuple):
     """A part of the results: what is in it and, as far as it could be decided, its values."""
 
     read: ResultsPart
@@ -149,21 +154,21 @@ class _Part(NamedTuple):
     answers: PartOfAnswers | None = None
 
 
-def _evaluated(question: _Question, known: _Known, at: FileRange) -> _Part:
+def _evaluated(question: _LogQuestion, known: _KnownOfLog, at: FileRange) -> _ScoredPart:
     """A range, read and scored."""
     with opened_range(at) as file:
         read, results = read_part(question.log, file, known.read)
         if results is None:
-            return _Part(read)
+            return _ScoredPart(read)
         try:
             return _scored(question, read, results, known)
         except KaratError:
             if known.measures is not None:
                 raise
-            return _Part(read)
+            return _ScoredPart(read)
 
 
-def _scored(question: _Question, read: ResultsPart, results: Results, known: _Known) -> _Part:
+def _scored(question: _LogQuestion, read: ResultsPart, results: Results, known: _KnownOfLog) -> _ScoredPart:
     if known.measures is not None:
         measures: Selection = {measure(): () for measure in known.measures}
     elif read.numbers is not None:
@@ -179,7 +184,7 @@ def _scored(question: _Question, read: ResultsPart, results: Results, known: _Kn
     if of_answers := of_subject(measures, "answers"):
         missing = question.settings["missing"]
         answers = PartOfAnswers.of(results.gold_answers, results.answers, of_answers, missing)
-    return _Part(read, tuple(map(str, measures)), documents, answers)
+    return _ScoredPart(read, tuple(map(str, measures)), documents, answers)
 
 
 def _plan(measures: Selection, settings: Mapping[str, Any]) -> EvaluationPlan:
@@ -202,7 +207,7 @@ class _Evaluation:
 
     def __init__(
         self,
-        question: _Question,
+        question: _LogQuestion,
         source: RecordSource,
         ranges: Sequence[FileRange],
         in_tasks: InTasks,
@@ -210,7 +215,10 @@ class _Evaluation:
     ) -> None:
         self._question, self._source, self._ranges = question, source, ranges
         self._in_tasks, self._portable = in_tasks, portable
-        self._parts = in_tasks(partial(_evaluated, question, _Known()), ranges)
+        names = None if question.listed is None else [*map(str, question.listed)]
+        self._for_tasks = replace(question, listed=names)  # executors may not know all measures
+        self._known = _KnownOfLog()
+        self._parts = in_tasks(partial(_evaluated, self._for_tasks, self._known), ranges)
 
     def scores(self) -> Scores:
         """The scores of all queries."""
@@ -250,9 +258,9 @@ class _Evaluation:
         return [part.read for part in self._parts]
 
     def _know(self, known: KnownResults) -> None:
-        self._ask(_Known(known))
+        self._ask(_KnownOfLog(known))
 
-    def _ask(self, known: _Known, measures: tuple[str, ...] | None = None) -> None:
+    def _ask(self, known: _KnownOfLog, measures: tuple[str, ...] | None = None) -> None:
         """Read those parts again that have decided otherwise than what is known now."""
         self._known = known
         wanted = [
@@ -261,7 +269,7 @@ class _Evaluation:
             if not part.read.has_decided(known.read) or (measures is not None and part.measures != measures)
         ]
         if wanted:
-            again = self._in_tasks(partial(_evaluated, self._question, known), [self._ranges[at] for at in wanted])
+            again = self._in_tasks(partial(_evaluated, self._for_tasks, known), [self._ranges[at] for at in wanted])
             for at, part in zip(wanted, again, strict=True):
                 self._parts[at] = part
 

@@ -59,6 +59,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from karat.engines.spark.answers import evaluate_answers
+from karat.engines.spark.results import evaluate_results
 from karat.engines.spark.verdicts import evaluate_verdicts
 from karat.errors import Message, Parameter, require
 from karat.errors.arguments import check_switch, check_text
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
 
     from karat.engines.spark.documents import DocumentEvaluation
 
-__all__ = ["evaluate", "evaluate_answers", "evaluate_verdicts"]
+__all__ = ["evaluate", "evaluate_answers", "evaluate_results", "evaluate_verdicts"]
 
 
 class SparkOptions(EvaluationOptions, total=False):

@@ -46,7 +46,7 @@ def scores_of_verdict_ranges(
         path, ranges = _planned(verdicts, session, rows_needed_for)
         say_ranges(path, ranges)
         return evaluate_ranges(
-            path, ranges, partial(_in_tasks, session, progress), measures, system=system, author=author,
+            path, ranges, partial(in_tasks, session, progress), measures, system=system, author=author,
             unknown=unknown, name=name, portable=portable,
         )  # fmt: skip
     except ShuffleNeededError as reason:
@@ -82,9 +82,10 @@ class _TaskWork:
             return BucketResult((), {}, {}, self.work(value))
 
 
-def _in_tasks(
+def in_tasks(
     session: SparkSession, progress: bool, work: Callable[[Any], Result], inputs: Sequence[Any]
 ) -> list[Result]:
+    """What a function returns for each input, in executors."""
     of_tasks = BucketWork(_TaskWork(work), (), (), ())
     numbered = dict(enumerate(inputs))
 
