@@ -1,4 +1,4 @@
-"""The evaluation of answers on Spark: each bucket of questions is read and compared by the local functions."""
+"""The evaluation of answers on Spark: ranges of files, or buckets of questions, are read by the local functions."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ def evaluate_answers(  # type: ignore[misc]  # the overloads do not repeat the a
 ) -> Scores | StoredScores:
     """Evaluate predicted answers on Spark: the scores are those of `karat.evaluate_answers`, to the last bit.
 
-    `truth` and `predictions` are each a DataFrame or a path that Spark reads, with a row per question; a question may
-    have several rows of gold answers, or an array of them. The questions of the result are in the order of their ids.
+    `truth` and `predictions` are each a DataFrame or a path, with a row per question; a question may have several rows
+    of gold answers, or an array of them. Executors read files themselves, in all formats of `karat.evaluate_answers`,
+    if they can, and otherwise Spark reads the rows. The questions of the result are in the order of their ids.
     `buckets`, `per_query_path`, `session` and `progress` are those of `evaluate`, the other arguments those of
     `karat.evaluate_answers`.
     """
