@@ -15,6 +15,7 @@ from tests.end_to_end.in_process import run_here
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "qrels").write_text("q1 0 d1 1\n")
     (tmp_path / "run").write_text("q1 Q0 d1 1 0.5 bm25\n")
+    (tmp_path / "log").write_text('{"query": "q1", "truth": ["d1"], "retrieved": ["d1"]}\n')
     return tmp_path
 
 
@@ -52,6 +53,7 @@ def folder(tmp_path: Path) -> Path:
         ("qrels run --engine spark --lower-is-better latency", "karat: --lower-is-better is not supported on Spark."),
         ("qrels run --engine spark --corpus run", "karat: --corpus is not supported on Spark. Evaluate the run"),
         ("qrels --engine spark", "karat: qrels: this is read as ground truth, but no run was given. Add a run"),
+        ("log --engine spark", "karat: log: results are not evaluated on Spark by this command. Leave --engine spark"),
         ("qrels - --engine spark", "karat: standard input cannot be read by Spark. Save it as a file."),
         ("qrels run --engine spark -m nDGC@10", "karat: unknown measure 'nDGC'. Did you mean nDCG"),
         ("qrels run --engine spark -m TokenF1", "karat: TokenF1 measures answers, not documents"),

@@ -150,6 +150,9 @@ def _check_runs(truth: str, runs: Sequence[str]) -> None:
     if content == "verdicts":
         hint = "Leave --engine spark out; in Python, karat.engines.spark.evaluate_verdicts evaluates them on Spark."
         raise KaratError("labels are not evaluated on Spark by this command", place=truth, hint=hint)
+    if content == "results":
+        hint = "Leave --engine spark out; in Python, karat.engines.spark.evaluate_results evaluates them on Spark."
+        raise KaratError("results are not evaluated on Spark by this command", place=truth, hint=hint)
     hint = "Add a run after it. Results, which contain their ground truth, are evaluated without --engine spark."
     raise KaratError("this is read as ground truth, but no run was given", place=truth, hint=hint)
 

@@ -16,8 +16,8 @@ guessed wrong. There are two kinds of parts:
 - Ranges of files. Executors open the files themselves, and read their ranges with the readers of the local engine: no
   row passes through Java, and nothing is shuffled. The rows of queries at the borders of ranges come to the driver,
   which judges them together (`evaluation.document_parts` for runs, `evaluation.verdict_ranges` for verdict files). A
-  question is in one range of predicted answers, or that is an error (`evaluation.answer_parts`). None of the three
-  knows an engine.
+  question is in one range of predicted answers (`evaluation.answer_parts`) or of results (`evaluation.result_ranges`),
+  or that is an error. None of the four knows an engine.
 - Buckets of queries: rows of DataFrames, of files that only Spark can open, and of files that are not grouped by query.
   Spark brings all rows of a query together.
 
