@@ -273,13 +273,13 @@ def test_scores_of_questions_are_written_by_executors(
 
 
 def test_a_measure_of_ones_own_is_sent_to_the_executors(spark: SparkSession, golds: Path, tmp_path: Path) -> None:
-    @karat.register(takes="answers", name="AnswerLength")
-    def answer_length(answers):  # type: ignore[no-untyped-def]
+    @karat.register(takes="answers", name="AnswerSize")
+    def answer_size(answers):  # type: ignore[no-untyped-def]
         """The length of the predicted answer."""
         return answers.best([float(len(text)) for text in answers.pairs.predictions])
 
     path = write(tmp_path / "answers.jsonl", answers_to([f"q{at}" for at in range(20)]))
-    same_as_local(golds, path, spark, measures=answer_length)
+    same_as_local(golds, path, spark, measures=answer_size)
 
 
 @pytest.mark.parametrize("why", ["buckets", "folder", "frame"])
