@@ -164,20 +164,20 @@ def evaluate(
     show_progress = check_switch("progress", progress)
     _check_texts(name=name, order=order, truth_order=truth_order)
     _reject_unsupported(selected, verdicts, author)
-    matching = CorpusMatcher(_matcher(settings["match"], has_corpus=corpus is not None))
+    plan = EvaluationPlan(selected, settings, CorpusMatcher(_matcher(settings["match"], corpus is not None)), inputs)
     from karat.engines.spark.session import spark_session
 
     with spark_session(session, truth, run) as spark, ExitStack() as stack:
-        from karat.engines.spark.planning import scores_of_ranges
-        from karat.engines.spark.stored import scores_of_buckets
+        from karat.engines.spark.planning import scores_of_ranges, scores_of_rows
+        from karat.engines.spark.ranges import ShuffleNeededError
 
-        plan = EvaluationPlan(selected, settings, matching, inputs)
         rows_needed_for = {"order": order, "truth_order": truth_order, "corpus": corpus, "buckets": buckets}
-        of_ranges = scores_of_ranges(truth, run, plan, name, spark, rows_needed_for, per_query_path, show_progress)
-        if of_ranges is not None:
-            return of_ranges
+        try:
+            return scores_of_ranges(truth, run, plan, name, spark, rows_needed_for, per_query_path, show_progress)
+        except ShuffleNeededError as error:
+            reason = error
         evaluation = _of_rows(truth, run, truth_order, order, plan, name, corpus, spark, stack)
-        return scores_of_buckets(evaluation.buckets(buckets, show_progress), evaluation.scores, per_query_path)
+        return scores_of_rows(evaluation, reason, buckets, per_query_path, show_progress)
 
 
 def _of_rows(
