@@ -13,7 +13,6 @@ from karat.engines.spark.worker import lengths
 
 _DOCUMENTS = 1 << 19
 _BYTES = 1 << 26  # texts may be long
-_FIRST_DOCUMENTS = 1 << 16  # so that a task soon sees that rows are not grouped by query
 
 
 class RowChunk(NamedTuple):
@@ -32,15 +31,14 @@ class Chunking:
     """the column with the ids of queries"""
     documents: str | None = None
     """the lists of documents, if a row has all documents of a query"""
-    first: int = _FIRST_DOCUMENTS
-    """the documents of the first chunk"""
-    others: int = _DOCUMENTS
+    most: int = _DOCUMENTS
+    """the documents of a chunk"""
     size: int = _BYTES
 
     def chunks(self, batches: Iterator[pa.RecordBatch]) -> Iterator[RowChunk]:
         """All rows, in their order. The rows of the last query of a chunk are put into the next one."""
         waiting: list[pa.RecordBatch] = []
-        most, first_is_whole = self.first, False
+        first_is_whole = False
         documents = size = 0
         for batch in batches:
             if not len(batch):
@@ -48,11 +46,11 @@ class Chunking:
             waiting.append(batch)
             documents += self._documents(batch)
             size += batch.nbytes
-            if documents < most and size < self.size:
+            if documents < self.most and size < self.size:
                 continue
             done, rest = self._cut(waiting)
             yield RowChunk(pa.Table.from_batches(done or rest), first_is_whole, bool(done))
-            most, first_is_whole = self.others, bool(done)
+            first_is_whole = bool(done)
             waiting = rest if done else []  # of a query with more rows than a chunk, none are kept
             documents, size = sum(map(self._documents, waiting)), sum(each.nbytes for each in waiting)
         if waiting:

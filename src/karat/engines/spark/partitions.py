@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -23,16 +25,19 @@ from karat.engines.spark.documents import DocumentEvaluation
 from karat.engines.spark.executor_results import Collect, ExecutorResults
 from karat.engines.spark.measures import PortablePlan
 from karat.engines.spark.ranges import RestToJudge, ShuffleNeededError, part_result, truth_in_executor
-from karat.engines.spark.shipping import for_executors
+from karat.engines.spark.shipping import failure, for_executors
 from karat.engines.spark.shuffle import settings_for
+from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import ERROR, REPORT, BucketResult, BucketWork, schema_text
 from karat.errors import KaratError, Place, shown
 from karat.evaluation.document_parts import judge_rows, queries_in_several
 from karat.evaluation.reading import ReadingOptions
 from karat.reading.bytes.threads import limit_threads
 from karat.reading.pairs.any_source import Truth
-from karat.reading.pairs.range_runs import NotGroupedError
+from karat.reading.pairs.range_runs import NotGroupedError, most_apart
 from karat.scores import Scores
+
+_FIRST_ROWS = 1 << 15
 
 
 class SentTruth(NamedTuple):
@@ -99,7 +104,7 @@ class PartitionWork:
     chunking: Chunking
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The results of the chunks up to the first error, in an executor. The rest is then not read."""
+        """The results of the chunks up to the first error, in an executor."""
         from pyspark import TaskContext
 
         limit_threads(1)  # the other cores have tasks of their own
@@ -112,7 +117,8 @@ class PartitionWork:
             pa.default_memory_pool().release_unused()
             yield from result.to_batches()
             if result[ERROR].null_count < len(result):
-                return
+                # Spark sends the rest in any case, and a process that does not read it cannot be used again.
+                deque(batches, maxlen=0)
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,22 @@ class PartitionEvaluation:
         except KaratError as error:
             raise ShuffleNeededError(str(error)) from None
         return all_results
+
+
+def check_beginning(run: SparkTable) -> None:
+    """A `ShuffleNeededError` if the first rows show that those of many queries are not next to each other.
+
+    A task cannot tell Spark that it needs no more rows, so an attempt that fails takes as long as reading all of them.
+    """
+    if run.by_query:
+        return
+    try:
+        first = run.frame.select(run.key).take(_FIRST_ROWS)
+    except Exception as error:
+        raise failure(error) from None
+    times = Counter(query for (query,), _ in groupby(first))
+    if sum(count > 1 for count in times.values()) > most_apart(len(times)):
+        raise ShuffleNeededError(str(_not_grouped(run.name)))
 
 
 def _not_grouped(name: str) -> KaratError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.engines.spark.documents import DocumentEvaluation
 from karat.engines.spark.files import reject_table_formats
-from karat.engines.spark.partitions import PartitionEvaluation
+from karat.engines.spark.partitions import PartitionEvaluation, check_beginning
 from karat.engines.spark.ranges import (
     RangeEvaluation,
     RowsInSparkError,
@@ -96,6 +96,7 @@ def _scores_of_partitions(rows: DocumentEvaluation, reason: RowsInSparkError, pr
     try:
         with quiet():
             _check_size(rows.truth)
+            check_beginning(rows.run)
             evaluation = PartitionEvaluation(rows, rows.read_truth())
     except KaratError as error:  # which names the same place, whatever the order of rows is, after a shuffle
         raise ShuffleNeededError(str(error)) from None
