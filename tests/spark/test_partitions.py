@@ -16,7 +16,7 @@ import pytest
 
 import karat
 from karat import KaratError
-from karat.engines.spark import evaluate
+from karat.engines.spark import evaluate, shuffle
 from karat.engines.spark.chunks import Chunking
 from karat.engines.spark.session import quiet
 from tests.spark.local_comparison import outcome
@@ -49,15 +49,16 @@ def said(caplog: pytest.LogCaptureFixture) -> Said:
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise, partitions of some hundred rows would be one chunk."""
     monkeypatch.setattr("karat.engines.spark.partitions.Chunking", partial(Chunking, most=40))
+    monkeypatch.setitem(shuffle._SHORT_ROWS, "spark.sql.execution.arrow.maxRecordsPerBatch", "7")
 
 
-def frame_of(spark: SparkSession, partitions: list[pa.Table], batch: int = 7) -> DataFrame:
+def frame_of(spark: SparkSession, partitions: list[pa.Table]) -> DataFrame:
     """A DataFrame with exactly these partitions."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     def rows(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (number for each in numbers for number in each.column(0).to_pylist()):
-            yield from partitions[number].to_batches(batch)
+            yield from partitions[number].to_batches()
 
     return mapped(spark, rows, len(partitions), from_arrow_schema(partitions[0].schema))
 
