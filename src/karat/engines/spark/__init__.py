@@ -11,17 +11,20 @@ run, so an evaluation has two halves, locally too:
 
 Locally there is one part, and on Spark there are many. So both engines have the same findings and the same errors
 without a second definition. For labels, more depends on all records: each part guesses it, and is evaluated again if it
-guessed wrong. There are two kinds of parts:
+guessed wrong. There are three kinds of parts:
 
 - Ranges of files. Executors open the files themselves, and read their ranges with the readers of the local engine: no
   row passes through Java, and nothing is shuffled. The rows of queries at the borders of ranges come to the driver,
   which judges them together (`evaluation.document_parts` for runs, `evaluation.verdict_ranges` for verdict files;
   neither knows an engine).
-- Buckets of queries: rows of DataFrames, of files that only Spark can open, of files that are not grouped by query, and
-  of answers. Spark brings all rows of a query together.
+- Partitions of DataFrames, and of files that only Spark can open: Spark sends the rows to Python as they are, and
+  nothing is shuffled. They are judged in chunks, as ranges are (`evaluation.document_parts`). There is one pass: if it
+  shows that a query is in several chunks, or that there is an error, buckets are the way.
+- Buckets of queries: rows that are not grouped by query, and answers. Spark brings all rows of a query together.
 
-    planning     ranges or buckets, and why
+    planning     ranges, partitions or buckets, and why
     ranges       ranges of files to executors, and what they report
+    partitions   chunks of the partitions of a DataFrame, and what they report
     inputs       which columns of a DataFrame or of files are read, decided by the functions in `reading`, from the
                  schema and the first lines; text, which karat's readers parse in executors
     transport    buckets of queries to executors as Arrow tables, values of queries back as Arrow streams: the driver,
@@ -151,7 +154,8 @@ def evaluate(
       judged documents of the same grade is credited with the first of them by id; with a corpus, by text.
     - `corpus`: a DataFrame with the ids and texts of documents, or Parquet files. Ground truth and run then have a row
       per document.
-    - `buckets`: of queries, whose rows Spark reads; by default so many that each has about a million rows.
+    - `buckets`: of queries, into which Spark shuffles the rows; by default, rows that are grouped by query are not
+      shuffled, and others into so many buckets that each has about a million rows.
     - `per_query_path`: a new folder that the scores of every query are written to, from the executors. The result is
       then a `StoredScores`: the means and their intervals; its `load()` reads the folder.
     - `session`: the Spark session; by default that of the DataFrames, the active one, or a new local one.

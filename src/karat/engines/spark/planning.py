@@ -1,4 +1,4 @@
-"""How a run is read: in ranges, by executors that open its files themselves; or as rows, by Spark."""
+"""How a run is read: in ranges, by executors that open its files themselves; or by Spark, in partitions or buckets."""
 
 from __future__ import annotations
 
