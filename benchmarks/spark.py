@@ -60,16 +60,17 @@ CLUSTERS = (16, 64, 256)
 SIZES = (100_000_000, 1_000_000_000, 10_000_000_000, 100_000_000_000)
 WORKLOAD = (
     "Spark: runs of 698, 6,980 and 69,800 queries × 1,000 documents, to AP, nDCG@10, RR and R@100, with Spark's default"
-    " settings. Executors read ranges of the files; a DataFrame is that of a Parquet file, cached before the clock"
-    " starts. With threads, everything is in the process of the driver; workers are processes of a standalone cluster"
-    " with one core each. Start is a new session until its first job is done. Columns of memory are the peaks of the"
-    " driver (its Python and its Java), and of the largest executor and Python worker. All values, means, intervals and"
-    " findings are those of the local engine in every bit."
+    " settings. Executors read ranges of the files; a DataFrame is that of a Parquet file, which is grouped by query,"
+    " and is cached before the clock starts. With threads, everything is in the process of the driver; workers are"
+    " processes of a standalone cluster with one core each. Start is a new session until its first job is done. Columns"
+    " of memory are the peaks of the driver (its Python and its Java), and of the largest executor and Python worker."
+    " All values, means, intervals and findings are those of the local engine in every bit."
 )
 ABOUT_STAGES = (
     "Where the time of these evaluations went, from Spark's event log. Judging is the stage in which executors read the"
-    " ranges of a file, or the rows that were shuffled, and evaluate them in Python. Only rows of DataFrames are"
-    " counted, which decides on the number of buckets, and shuffled. Rest is everything outside of stages: planning,"
+    " ranges of a file, the partitions of a DataFrame, or rows that were shuffled, and evaluate them in Python. Of"
+    " DataFrames, judgments are counted, and the first rows are looked at. Only rows that are not grouped by query are"
+    " shuffled, which none of these are. Rest is everything outside of stages: planning,"
     " reading the ground truth on the driver, and putting the scores together. The last columns are bytes per row of"
     " the run."
 )
@@ -165,7 +166,8 @@ def stage_table(measured: list[Measured]) -> str:
             times = [each.stages[name] for name in ("counting", "shuffle", "judging")]
             times += [each.stages["python"], each.seconds - sum(times)]
             cells = [f"{seconds:.1f} s" if seconds else "" for seconds in times]
-            amounts = [each.stages[name] / each.rows if each.stages["shuffled"] else 0 for name in ("shuffled", "sent")]
+            has_rows = each.engine.startswith("frame")
+            amounts = [each.stages[name] / each.rows if has_rows else 0 for name in ("shuffled", "sent")]
             rows.append([*each.cells, *cells, *(f"{amount:.1f} B" if amount else "" for amount in amounts)])
     return table(STAGES, rows)
 

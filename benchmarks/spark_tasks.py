@@ -40,11 +40,11 @@ class Stages:
     """Seconds of an evaluation, from the event log; and how much went through it."""
 
     counting: float
-    """the number of rows of DataFrames, which decides on the number of buckets"""
+    """the judgments in DataFrames and the first rows of the run; the rows, if their number decides on buckets"""
     shuffle: float
     """reading rows, hashing queries, packing the rows by bucket, and writing them for the shuffle"""
     judging: float
-    """in executors: reading ranges of files, or the shuffled rows, and evaluating them"""
+    """in executors: reading ranges of files, partitions of DataFrames, or shuffled rows, and evaluating them"""
     python: float
     """what the Python workers took, divided by the number of cores: a part of `judging`"""
     shuffled: int

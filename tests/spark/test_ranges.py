@@ -255,18 +255,20 @@ def test_files_in_a_table_of_delta_lake_are_refused_as_the_table_is(
 
 def test_other_ways_to_read_a_run_say_why(spark: SparkSession, tmp_path: Path, plan: Plans) -> None:
     truth, run = write_truth(tmp_path, 10), write_run(tmp_path, rows_of_queries(12), "parquet")
-    for reason, source, buckets in (
-        ("the run is a DataFrame", spark.read.parquet(str(run)), None),
-        ("buckets= was given", run, 2),
-    ):
-        evaluate(truth, source, MEASURES, session=spark, buckets=buckets)
-        assert f"Spark reads the rows and shuffles them by query, because {reason}" in plan()
+    evaluate(truth, spark.read.parquet(str(run)), MEASURES, session=spark)
+    without_shuffle = (
+        "executors judge the partitions of the DataFrame, without a shuffle; Spark reads the rows, because"
+    )
+    assert f"the run: {without_shuffle} the run is a DataFrame" in plan()
+    evaluate(truth, run, MEASURES, session=spark, buckets=2)
+    assert "Spark reads the rows and shuffles them by query, because buckets= was given" in plan()
     partitioned = tmp_path / "days" / "day=1"
     partitioned.mkdir(parents=True)
     run.rename(partitioned / "part-0.parquet")
     local = karat.evaluate(truth, partitioned / "part-0.parquet", MEASURES)
     assert dict(evaluate(truth, tmp_path / "days", MEASURES, session=spark).means) == dict(local.means)
-    assert "is partitioned, and the names of its folders are columns" in plan()
+    days = tmp_path / "days"
+    assert f"{days}: {without_shuffle} {days} is partitioned, and the names of its folders are columns" in plan()
 
 
 @pytest.mark.parametrize(("name", "folders"), [("Delta Lake", ["_delta_log"]), ("Iceberg", ["metadata", "data"])])

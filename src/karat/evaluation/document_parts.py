@@ -1,8 +1,9 @@
 """Documents in parts: queries that are judged in several places, and the scores of all of them together.
 
-No engine is known here. Parts are queries with all their rows, or ranges of files. For these, `judge_range` is a plain
-function of the ground truth, a range of a file, and what is computed; its results can be sent and merged. Whoever has a
-way to call it for many ranges, in threads, processes or on a cluster, gets the scores in three steps:
+No engine is known here. Parts are queries with all their rows, ranges of files, or some rows of a table. For ranges,
+`judge_range` is a plain function of the ground truth, a range of a file, and what is computed; its results can be sent
+and merged. Whoever has a way to call it for many ranges, in threads, processes or on a cluster, gets the scores in
+three steps:
 
 1. `judge_range` for each range. The first and the last query of a range may go on beside it: their rows come back as
    they are (`loose`).
@@ -12,6 +13,9 @@ way to call it for many ranges, in threads, processes or on a cluster, gets the 
 3. `judge_rest` judges what is left: the loose rows, put together, and queries that are in no range.
 
 `scores_of_parts` then makes the scores.
+
+`judge_rows` is the same for rows of a table that follow each other. Whoever cannot read the same rows again, in the
+same order, cannot take the second step: then a query in several parts means that they are not grouped by query.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from karat.data.judged import Floats
 from karat.errors import KaratError
@@ -31,6 +36,7 @@ from karat.evaluation.facts import DocumentFacts
 from karat.reading.bytes.file_ranges import FileRange
 from karat.reading.bytes.opened_ranges import opened_range
 from karat.reading.pairs.any_source import Run, Truth, read_run, require_truth
+from karat.reading.pairs.frames import FrameRun
 from karat.reading.pairs.grouping import Locate
 from karat.reading.pairs.numeric_ids import Note, NumericIds
 from karat.reading.pairs.range_runs import LooseRows, LooseRun, NotGroupedError, RangeRun, most_apart
@@ -108,9 +114,34 @@ def judge_range(
     A `NotGroupedError` if its rows are not grouped by query.
     """
     with _opened(at, truth, plan, name) as run:
-        whole = RangeRun(run, apart, at.bounds is None) if isinstance(run, TableRun) else None
-        documents = JudgedDocuments.judge(truth, whole or run, plan, is_part=True)
-        return RangeResult(PartResult.of(documents, plan), whole.loose if whole else LooseRows.of(()))
+        return _judge_part(truth, RangeRun(run, apart, at.bounds is None) if isinstance(run, TableRun) else run, plan)
+
+
+def judge_rows(
+    truth: Truth,
+    rows: pa.Table,
+    plan: EvaluationPlan,
+    name: str = "",
+    *,
+    first_is_whole: bool = False,
+    last_is_whole: bool = False,
+) -> RangeResult:
+    """Judge rows of a run that follow each other. The first and the last query may go on beside them, or are whole.
+
+    A `NotGroupedError` if they are not grouped by query. Rows with lists of documents have whole queries.
+    """
+    columns, key = plan.inputs.run_columns, plan.matching.matcher.key
+    run = read_run(rows, truth, columns=columns, key=key, name=name or "the run")
+    if isinstance(run, FrameRun):
+        run = RangeRun(run, first_is_whole=first_is_whole, last_is_whole=last_is_whole)
+    return _judge_part(truth, run, plan)
+
+
+def _judge_part(truth: Truth, run: Run, plan: EvaluationPlan) -> RangeResult:
+    """Judge a part of a run; of a `RangeRun`, the queries that are whole."""
+    documents = JudgedDocuments.judge(truth, run, plan, is_part=True)
+    loose = run.loose if isinstance(run, RangeRun) else LooseRows.of(())
+    return RangeResult(PartResult.of(documents, plan), loose)
 
 
 def queries_of_range(at: FileRange, plan: EvaluationPlan, name: str = "") -> frozenset[str]:

@@ -11,18 +11,22 @@ run, so an evaluation has two halves, locally too:
 
 Locally there is one part, and on Spark there are many. So both engines have the same findings and the same errors
 without a second definition. For labels, more depends on all records: each part guesses it, and is evaluated again if it
-guessed wrong. There are two kinds of parts:
+guessed wrong; results are read in this way, too. There are three kinds of parts:
 
 - Ranges of files. Executors open the files themselves, and read their ranges with the readers of the local engine: no
   row passes through Java, and nothing is shuffled. The rows of queries at the borders of ranges come to the driver,
   which judges them together (`evaluation.document_parts` for runs, `evaluation.verdict_ranges` for verdict files). A
   question is in one range of predicted answers (`evaluation.answer_parts`) or of results (`evaluation.result_ranges`),
   or that is an error. None of the four knows an engine.
-- Buckets of queries: rows of DataFrames, of files that only Spark can open, and of files that are not grouped by query.
-  Spark brings all rows of a query together.
+- Partitions of DataFrames, and of files that only Spark can open: Spark sends the rows to Python as they are, and
+  nothing is shuffled. They are judged in chunks, as ranges are (`evaluation.document_parts`). There is one pass: if it
+  shows that a query is in several chunks, or that there is an error, buckets are the way.
+- Buckets of queries: rows that are not grouped by query, and answers or labels that Spark reads. It brings all rows of
+  a query together.
 
-    planning     ranges or buckets, and why
+    planning     ranges, partitions or buckets, and why
     ranges       ranges of files to executors, and what they report
+    partitions   chunks of the partitions of a DataFrame, and what they report
     inputs       which columns of a DataFrame or of files are read, decided by the functions in `reading`, from the
                  schema and the first lines; text, which karat's readers parse in executors
     transport    buckets of queries to executors as Arrow tables, values of queries back as Arrow streams: the driver,
@@ -153,7 +157,8 @@ def evaluate(
       judged documents of the same grade is credited with the first of them by id; with a corpus, by text.
     - `corpus`: a DataFrame with the ids and texts of documents, or Parquet files. Ground truth and run then have a row
       per document.
-    - `buckets`: of queries, whose rows Spark reads; by default so many that each has about a million rows.
+    - `buckets`: of queries, into which Spark shuffles the rows; by default, rows that are grouped by query are not
+      shuffled, and others into so many buckets that each has about a million rows.
     - `per_query_path`: a new folder that the scores of every query are written to, from the executors. The result is
       then a `StoredScores`: the means and their intervals; its `load()` reads the folder.
     - `session`: the Spark session; by default that of the DataFrames, the active one, or a new local one.
@@ -164,22 +169,21 @@ def evaluate(
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format)
     check_reading(inputs, None)
     show_progress = check_switch("progress", progress)
-    _check_texts(name=name, order=order, truth_order=truth_order)
-    _reject_unsupported(selected, verdicts, author)
-    matching = CorpusMatcher(_matcher(settings["match"], has_corpus=corpus is not None))
+    _check(selected, verdicts, author, name=name, order=order, truth_order=truth_order)
+    plan = EvaluationPlan(selected, settings, CorpusMatcher(_matcher(settings["match"], corpus is not None)), inputs)
     from karat.engines.spark.session import spark_session
 
     with spark_session(session, truth, run) as spark, ExitStack() as stack:
-        from karat.engines.spark.planning import scores_of_ranges
-        from karat.engines.spark.stored import scores_of_buckets
+        from karat.engines.spark.planning import scores_of_ranges, scores_of_rows
+        from karat.engines.spark.ranges import ShuffleNeededError
 
-        plan = EvaluationPlan(selected, settings, matching, inputs)
         rows_needed_for = {"order": order, "truth_order": truth_order, "corpus": corpus, "buckets": buckets}
-        of_ranges = scores_of_ranges(truth, run, plan, name, spark, rows_needed_for, per_query_path, show_progress)
-        if of_ranges is not None:
-            return of_ranges
+        try:
+            return scores_of_ranges(truth, run, plan, name, spark, rows_needed_for, per_query_path, show_progress)
+        except ShuffleNeededError as error:
+            reason = error
         evaluation = _of_rows(truth, run, truth_order, order, plan, name, corpus, spark, stack)
-        return scores_of_buckets(evaluation.buckets(buckets, show_progress), evaluation.scores, per_query_path)
+        return scores_of_rows(evaluation, reason, buckets, per_query_path, show_progress)
 
 
 def _of_rows(
@@ -208,14 +212,11 @@ def _of_rows(
     return DocumentEvaluation(joined.truth, joined.run, plan, name, joined)
 
 
-def _check_texts(**texts: str | None) -> None:
+def _check(measures: Selection, verdicts: Any, author: str | None, **texts: str | None) -> None:
+    """Reject what is not a text, and what `karat.evaluate` can do, but an evaluation on Spark cannot."""
     for option, text in texts.items():
         if text is not None or option == "name":
             check_text(option, text)
-
-
-def _reject_unsupported(measures: Selection, verdicts: Any, author: str | None) -> None:
-    """Reject what `karat.evaluate` can do, but an evaluation on Spark cannot."""
     what = "Hole depends on the judged documents of other queries, and is not supported on Spark"
     require(not need_pool(measures), what, "Use Unjudged@k, or karat.evaluate.")
     unsupported: Message = [Parameter("verdicts"), " and ", Parameter("author"), " are not supported on Spark"]

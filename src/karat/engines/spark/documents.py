@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from karat.engines.spark.buckets import Buckets, CollectedBuckets, in_buckets
 from karat.engines.spark.corpus import TEXT, JoinedCorpus, texts_of_rows
-from karat.engines.spark.measures import portable
+from karat.engines.spark.executor_results import collect_table
+from karat.engines.spark.measures import PortablePlan
 from karat.engines.spark.tables import SparkTable
-from karat.engines.spark.worker import BucketResult
+from karat.engines.spark.worker import BucketResult, readable
 from karat.errors import KaratError, Message, Parameter
 from karat.evaluation.document_parts import PartResult, SourceSide, scores_of_parts
 from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, need_spans
@@ -21,7 +22,6 @@ from karat.matching.matcher import Matcher
 from karat.matching.matchers import Same
 from karat.reading.pairs.any_source import Truth, read_truth
 from karat.reading.pairs.mappings import check_matched_by_id
-from karat.registry import Measure
 from karat.scores import Scores
 
 
@@ -37,6 +37,14 @@ class TableToRead(NamedTuple):
     def of(cls, table: SparkTable) -> TableToRead:
         return cls(table.name, dict(table.columns), table.by_query or table.order is not None)
 
+    def truth(self, rows: Any, matcher: Matcher) -> Truth:
+        """The ground truth in its rows, which may be all of them, or those of a bucket."""
+        if isinstance(rows, pa.Table) and not len(rows):
+            return Truth.empty()
+        truth = read_truth(rows, columns=self.columns, key=matcher.gold_key, name=self.name)
+        # Of several judged documents of the same grade that a document matches, the first is credited.
+        return truth if self.has_order or isinstance(matcher, Same) else truth.in_order_of_keys()
+
 
 @dataclass(frozen=True)
 class DocumentWork:
@@ -44,37 +52,25 @@ class DocumentWork:
 
     truth: TableToRead
     run: TableToRead
-    measures: Sequence[Callable[[], Measure]]
-    settings: Mapping[str, Any]
-    matcher: Matcher
+    plan: PortablePlan
     has_corpus: bool = False
     """whether the tables have a column with the texts of documents"""
 
     def __call__(self, truth: Any, run: Any) -> BucketResult:
         """The values of one bucket, whose tables are Arrow tables or lines as a file, in an executor."""
-        measures = {measure(): () for measure in self.measures}
-        matcher = self.matcher
+        plan = self.plan.received()
+        matcher = plan.matching.matcher
         if self.has_corpus:
             sides = ((truth, self.truth), (run, self.run))
             golds, retrieved = (texts_of_rows(table, side.columns["doc"]) for table, side in sides)
             matcher = matcher.with_texts(golds | retrieved)
             truth, run = (table.drop_columns([TEXT]) for table, _ in sides)
-        inputs = ReadingOptions(self.truth.columns, self.run.columns)
-        plan = EvaluationPlan(measures, self.settings, CorpusMatcher(matcher), inputs)
-        documents = JudgedDocuments.read(
-            self._read_truth(truth, matcher, need_spans(measures)), run, plan, self.run.name
-        )
+            plan = plan._replace(matching=CorpusMatcher(matcher))
+        is_read = not need_spans(plan.measures) or (isinstance(truth, pa.Table) and not len(truth))
+        judgments = self.truth.truth(truth, matcher) if is_read else truth
+        documents = JudgedDocuments.read(judgments, run, plan, self.run.name)
         part = PartResult.of(documents, plan)
         return BucketResult(part.queries, part.values, part.digests, part.facts)
-
-    def _read_truth(self, table: Any, matcher: Matcher, as_spans: bool) -> Any:
-        if isinstance(table, pa.Table) and not len(table):
-            return Truth.empty()
-        if as_spans:
-            return table
-        truth = read_truth(table, columns=self.truth.columns, key=matcher.gold_key, name=self.truth.name)
-        # Of several judged documents of the same grade that a document matches, the first is credited.
-        return truth if self.truth.has_order or isinstance(matcher, Same) else truth.in_order_of_keys()
 
 
 @dataclass(frozen=True)
@@ -89,15 +85,10 @@ class DocumentEvaluation:
 
     def buckets(self, number: int | None, progress: bool) -> Buckets:
         """The work on all buckets, which is not done yet."""
-        self._check()
-        work = DocumentWork(
-            TableToRead.of(self.truth),
-            TableToRead.of(self.run),
-            [portable(each) for each in self.plan.measures],
-            self.plan.settings,
-            self.plan.matching.matcher,
-            self.corpus is not None,
-        )
+        self.check()
+        sides = TableToRead.of(self.truth), TableToRead.of(self.run)
+        plan = PortablePlan.of(self.plan, ReadingOptions(sides[0].columns, sides[1].columns))
+        work = DocumentWork(*sides, plan, self.corpus is not None)
         return in_buckets(
             work,
             self.truth,
@@ -116,7 +107,12 @@ class DocumentEvaluation:
         plan = self.plan._replace(matching=matching)
         return scores_of_collected(collected, plan, (self.truth, self.run), self.name)
 
-    def _check(self) -> None:
+    def read_truth(self) -> Truth:
+        """The ground truth, which the driver reads as executors read that of a bucket."""
+        rows, records = readable(collect_table(self.truth.frame)), self.truth.records
+        return TableToRead.of(self.truth).truth(records.source(rows) if records else rows, self.plan.matching.matcher)
+
+    def check(self) -> None:
         """Reject what cannot be evaluated, before anything is computed."""
         matcher = self.plan.matching.matcher
         for table, key, is_truth in ((self.truth, matcher.gold_key, True), (self.run, matcher.key, False)):

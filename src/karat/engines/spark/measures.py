@@ -1,16 +1,39 @@
-"""Measures on their way to executors, which do not know those that were registered on the driver only."""
+"""What is computed, on its way to executors, which do not know measures that were registered on the driver only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
+from karat.evaluation.documents import EvaluationPlan
+from karat.evaluation.reading import CorpusMatcher, ReadingOptions
+from karat.matching.matcher import Matcher
 from karat.registry import Measure
 from karat.registry.measure import Definition
 from karat.registry.names import Value
 from karat.registry.registry import add_definition
+
+
+@dataclass(frozen=True)
+class PortablePlan:
+    """What is computed from documents, for executors."""
+
+    measures: Sequence[Callable[[], Measure]]
+    settings: Mapping[str, Any]
+    matcher: Matcher
+    inputs: ReadingOptions
+
+    @classmethod
+    def of(cls, plan: EvaluationPlan, inputs: ReadingOptions) -> PortablePlan:
+        """A plan, with what executors have to know about the sources."""
+        return cls([portable(each) for each in plan.measures], plan.settings, plan.matching.matcher, inputs)
+
+    def received(self) -> EvaluationPlan:
+        """The plan, in an executor."""
+        measures = {measure(): () for measure in self.measures}
+        return EvaluationPlan(measures, self.settings, CorpusMatcher(self.matcher), self.inputs)
 
 
 def portable(measure: Measure) -> Callable[[], Measure]:

@@ -1,4 +1,4 @@
-"""How a run is read: in ranges, by executors that open its files themselves; or as rows, by Spark."""
+"""How a run is read: in ranges, by executors that open its files themselves; or by Spark, in partitions or buckets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,20 @@ from contextlib import contextmanager
 from glob import glob
 from typing import TYPE_CHECKING, Any
 
+from karat.engines.spark.documents import DocumentEvaluation
 from karat.engines.spark.files import reject_table_formats
-from karat.engines.spark.ranges import RangeEvaluation, ShuffleNeededError, TruthFiles, number_of_tasks
+from karat.engines.spark.partitions import PartitionEvaluation, check_beginning
+from karat.engines.spark.ranges import (
+    RangeEvaluation,
+    RowsInSparkError,
+    ShuffleNeededError,
+    TruthFiles,
+    number_of_tasks,
+)
+from karat.engines.spark.session import quiet
 from karat.engines.spark.stored import scores_of_buckets
+from karat.engines.spark.tables import SparkTable
+from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError, plural
 from karat.errors.arguments import is_remote
 from karat.evaluation.documents import EvaluationPlan, need_spans
@@ -31,6 +42,7 @@ PLAN = logging.getLogger("karat.spark")
 """says how a run is read, and why"""
 
 _MOST_JUDGMENTS = 1 << 20  # in the memory of each Python process, where they take up to 100 MB
+_MOST_BYTES = 1 << 26  # of texts
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
@@ -43,18 +55,60 @@ def scores_of_ranges(
     rows_needed_for: Mapping[str, Any],
     per_query_path: str | os.PathLike[str] | None,
     progress: bool,
-) -> Scores | StoredScores | None:
-    """The scores of a run in ranges of its files; None if Spark has to read the rows.
+) -> Scores | StoredScores:
+    """The scores of a run in ranges of its files; a `ShuffleNeededError` if Spark has to read the rows.
 
     `rows_needed_for` are arguments that only rows in Spark can have, with their values.
     """
+    evaluation = _in_ranges(truth, run, plan, name, session, rows_needed_for)
+    say_ranges(evaluation.run.name, evaluation.run.ranges)
+    return scores_of_buckets(evaluation.buckets(progress), evaluation.scores, per_query_path)
+
+
+def scores_of_rows(
+    rows: DocumentEvaluation,
+    reason: ShuffleNeededError,
+    buckets: int | None,
+    per_query_path: str | os.PathLike[str] | None,
+    progress: bool,
+) -> Scores | StoredScores:
+    """The scores of a run that Spark reads: in the partitions of a DataFrame, or after a shuffle.
+
+    `reason` says why Spark reads the rows; it may be a reason to shuffle them, too.
+    """
     try:
-        evaluation = _in_ranges(truth, run, plan, name, session, rows_needed_for)
-        say_ranges(evaluation.run.name, evaluation.run.ranges)
-        return scores_of_buckets(evaluation.buckets(progress), evaluation.scores, per_query_path)
-    except ShuffleNeededError as reason:
-        say_rows(reason)
-        return None
+        if not isinstance(reason, RowsInSparkError):
+            raise reason
+        if per_query_path is not None:  # executors would write what may come from another computation of the rows
+            raise ShuffleNeededError("per_query_path= was given")
+        return _scores_of_partitions(rows, reason, progress)
+    except ShuffleNeededError as error:
+        say_rows(error)
+    return scores_of_buckets(rows.buckets(buckets, progress), rows.scores, per_query_path)
+
+
+def _scores_of_partitions(rows: DocumentEvaluation, reason: RowsInSparkError, progress: bool) -> Scores:
+    """The scores of a run in the partitions of a DataFrame; a `ShuffleNeededError` if they cannot be judged."""
+    rows.check()
+    name = rows.run.name
+    if rows.run.records or ROW_ERROR in rows.run.frame.columns:
+        raise ShuffleNeededError(f"{name} is a text file")
+    try:
+        with quiet():
+            _check_size(rows.truth)
+            check_beginning(rows.run)
+            evaluation = PartitionEvaluation(rows, rows.read_truth())
+    except KaratError as error:  # which names the same place, whatever the order of rows is, after a shuffle
+        raise ShuffleNeededError(str(error)) from None
+    what = "%s: executors judge the partitions of the DataFrame, without a shuffle; Spark reads the rows, because %s"
+    PLAN.info(what, name, reason)
+    return evaluation.scores(evaluation.buckets(progress).collect())
+
+
+def _check_size(truth: SparkTable) -> None:
+    """A `ShuffleNeededError` if not all processes should have the whole ground truth in memory."""
+    if truth.document_count > _MOST_JUDGMENTS or (not truth.has_short_rows and truth.byte_count > _MOST_BYTES):
+        raise ShuffleNeededError(f"the ground truth has more than {_MOST_JUDGMENTS:,} judgments, or long texts")
 
 
 def say_ranges(name: str, ranges: Sequence[FileRange]) -> None:
@@ -77,8 +131,10 @@ def _in_ranges(
     rows_needed_for: Mapping[str, Any],
 ) -> RangeEvaluation:
     """The evaluation of a run in ranges of its files, if karat can read them."""
-    if reason := _rows_because(truth, run, plan, rows_needed_for):
+    if reason := _shuffle_because(plan, rows_needed_for):
         raise ShuffleNeededError(reason)
+    if reason := _rows_because(truth, run):
+        raise RowsInSparkError(reason)
     paths = os.fsdecode(truth), os.fsdecode(run)
     with read_without_spark(session, *paths):
         return _planned(*paths, plan, name, session)
@@ -94,7 +150,7 @@ def read_without_spark(session: SparkSession, *paths: str) -> Iterator[None]:
         if is_about_content or not any(is_remote(path) and _may_open(session, path) for path in paths):
             raise
         # The settings of Spark may have other credentials.
-        raise ShuffleNeededError(f"karat cannot open the files itself ({error})") from None
+        raise RowsInSparkError(f"karat cannot open the files itself ({error})") from None
 
 
 def _may_open(session: SparkSession, path: str) -> bool:
@@ -122,16 +178,19 @@ def _planned(truth: str, run: str, plan: EvaluationPlan, name: str, session: Spa
     return RangeEvaluation(session, judgments, truth_files, ranges, plan, name)
 
 
-def _rows_because(truth: Any, run: Any, plan: EvaluationPlan, rows_needed_for: Mapping[str, Any]) -> str | None:
+def _shuffle_because(plan: EvaluationPlan, rows_needed_for: Mapping[str, Any]) -> str | None:
+    """Why the rows of each query have to be brought together, whatever the sources are; None if they need not."""
+    for argument, value in rows_needed_for.items():
+        if value is not None:
+            return f"{argument}= was given"
+    return "measures of spans read whole documents" if need_spans(plan.measures) else None
+
+
+def _rows_because(truth: Any, run: Any) -> str | None:
     """Why Spark has to read the rows; None if executors can open the files."""
     for side, source in (("ground truth", truth), ("run", run)):
         if not isinstance(source, str | os.PathLike):
             return f"the {side} is a DataFrame"
-    for argument, value in rows_needed_for.items():
-        if value is not None:
-            return f"{argument}= was given"
-    if need_spans(plan.measures):
-        return "measures of spans read whole documents"
     for source in map(os.fsdecode, (truth, run)):
         if reason := unreadable(source):
             return reason

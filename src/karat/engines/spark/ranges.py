@@ -15,7 +15,7 @@ import pyarrow as pa
 from karat.engines.spark.buckets import Buckets, CollectedBuckets
 from karat.engines.spark.documents import scores_of_collected
 from karat.engines.spark.executor_results import Collect, ExecutorResults
-from karat.engines.spark.measures import portable
+from karat.engines.spark.measures import PortablePlan
 from karat.engines.spark.shipping import for_executors
 from karat.engines.spark.worker import BucketResult, BucketWork, schema_text
 from karat.errors import KaratError, NoSuchFileError, shown
@@ -28,14 +28,14 @@ from karat.evaluation.document_parts import (
     queries_of_range,
 )
 from karat.evaluation.documents import EvaluationPlan
-from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments
+from karat.evaluation.reading import ReadingOptions, read_judgments
 from karat.matching.matcher import Matcher
 from karat.reading.bytes.file_ranges import FileRange, UnreadableFileError
 from karat.reading.bytes.threads import limit_threads
 from karat.reading.pairs.any_source import Truth
+from karat.reading.pairs.grouping import Locate
 from karat.reading.pairs.range_plan import RunRanges
-from karat.reading.pairs.range_runs import LooseRows, NotGroupedError
-from karat.registry import Measure
+from karat.reading.pairs.range_runs import NotGroupedError
 from karat.scores import Scores
 
 if TYPE_CHECKING:
@@ -75,12 +75,20 @@ class RangeToJudge(NamedTuple):
 
 
 class RestToJudge(NamedTuple):
-    """What is judged after all ranges, on the driver."""
+    """What is judged after all parts of a run, on the driver."""
 
     truth: Truth
-    done: frozenset[str]
-    loose: Sequence[LooseRows]
-    run: RunRanges
+    reports: Sequence[RangeReport]
+    """of all parts, in their order"""
+    name: str
+    """of the run"""
+    locate: Locate
+
+    def judged(self, plan: EvaluationPlan) -> BucketResult:
+        """The values of the queries that are whole in no part."""
+        done = frozenset(query for report in self.reports for query in report.queries)
+        loose = [report.loose for report in self.reports]
+        return part_result(judge_rest(self.truth, done, loose, plan, self.name, self.locate))
 
 
 @dataclass(frozen=True)
@@ -88,34 +96,25 @@ class RangeWork:
     """The evaluation of a range of a run, or of the rest."""
 
     truth: TruthFiles
-    measures: Sequence[Callable[[], Measure]]
-    settings: Mapping[str, Any]
+    plan: PortablePlan
     name: str
-
-    @property
-    def plan(self) -> EvaluationPlan:
-        """What is computed."""
-        measures = {measure(): () for measure in self.measures}
-        return EvaluationPlan(measures, self.settings, CorpusMatcher(self.truth.matcher), self.truth.inputs)
 
     def __call__(self, part: RangeToJudge | RestToJudge) -> BucketResult:
         """The values of a range, in an executor; or of the rest, on the driver."""
+        plan = self.plan.received()
         if isinstance(part, RestToJudge):
-            rest = judge_rest(part.truth, part.done, part.loose, self.plan, part.run.name, part.run.locate)
-            return _result(rest, None)
+            return part.judged(plan)
         try:
             with in_executor():
-                judged = judge_range(self._truth_for(part.at), part.at, self.plan, self.name, part.apart)
+                judged = judge_range(self._truth_for(part.at, plan), part.at, plan, self.name, part.apart)
         except NotGroupedError as reason:
-            return BucketResult(
-                (), {str(measure()): np.empty(0) for measure in self.measures}, {"judged": ()}, None, reason
-            )
-        return _result(judged.part, judged.report)
+            return BucketResult((), {str(each): np.empty(0) for each in plan.measures}, {"judged": ()}, None, reason)
+        return part_result(judged.part, judged.report)
 
-    def _truth_for(self, at: FileRange) -> Truth:
+    def _truth_for(self, at: FileRange, plan: EvaluationPlan) -> Truth:
         """The ground truth that a range needs, in an executor."""
         if self.truth.is_large:
-            return self.truth.read(queries_of_range(at, self.plan, self.name))
+            return self.truth.read(queries_of_range(at, plan, self.name))
         from pyspark import cloudpickle
 
         # A function that matches documents can be pickled in no other way.
@@ -168,7 +167,8 @@ def tasks(session: SparkSession, work: BucketWork, inputs: Mapping[int, Any]) ->
     return session.range(0, len(pickled), 1, len(pickled)).mapInArrow(for_executors(run), schema_text())
 
 
-def _result(part: PartResult, report: RangeReport | None) -> BucketResult:
+def part_result(part: PartResult, report: RangeReport | None = None) -> BucketResult:
+    """The result of a part of the queries, as executors return it."""
     return BucketResult(part.queries, part.values, part.digests, part.facts, report)
 
 
@@ -177,7 +177,7 @@ _read: dict[bytes, Any] = {}
 
 
 def truth_in_executor(source: bytes, read: Callable[[], T]) -> T:
-    """The ground truth, which a Python process of an executor reads once for all ranges."""
+    """The ground truth, which a Python process of an executor reads once for all parts of a run."""
     if source not in _read:
         _read.clear()
         _read[source] = read()
@@ -198,10 +198,9 @@ class RangeEvaluation:
 
     def buckets(self, progress: bool) -> Buckets:
         """The work on all ranges, which is not done yet."""
-        measures = self.plan.measures
-        work = RangeWork(self.truth_files, [portable(each) for each in measures], self.plan.settings, self.name)
-        of_ranges = BucketWork(work, (), tuple(map(str, measures)), ("judged",))
-        return Buckets(self.session, of_ranges, self._results, lambda: [self._rest([])], progress)
+        work = RangeWork(self.truth_files, PortablePlan.of(self.plan, self.truth_files.inputs), self.name)
+        of_ranges = BucketWork(work, (), tuple(map(str, self.plan.measures)), ("judged",))
+        return Buckets(self.session, of_ranges, self._results, lambda: [self._rest({})], progress)
 
     def scores(self, collected: CollectedBuckets) -> Scores:
         """The scores of all queries, which are those of a local evaluation."""
@@ -222,15 +221,14 @@ class RangeEvaluation:
             judged_again, others = self._judged(work, affected, collect)
             results = results.without(affected).with_results(judged_again)
             reports |= others
-        rest = self._rest([reports[number] for number in sorted(reports)])
-        return results.with_table(work.run(len(self.run.ranges), rest))
+        return results.with_table(work.run(len(self.run.ranges), self._rest(reports)))
 
     def _not_grouped(self) -> ShuffleNeededError:
         return ShuffleNeededError(f"{self.run.name} turned out not to be grouped by query")
 
-    def _rest(self, reports: Sequence[RangeReport]) -> RestToJudge:
-        done = frozenset(query for report in reports for query in report.queries)
-        return RestToJudge(self.truth, done, [report.loose for report in reports], self.run)
+    def _rest(self, reports: Mapping[int, RangeReport]) -> RestToJudge:
+        in_order = [reports[number] for number in sorted(reports)]
+        return RestToJudge(self.truth, in_order, self.run.name, self.run.locate)
 
     def _judged(
         self, work: BucketWork, apart: Mapping[int, frozenset[str]], collect: Collect
@@ -249,6 +247,10 @@ class RangeEvaluation:
 
 class ShuffleNeededError(Exception):
     """Spark has to bring the rows of each query together. The message says why."""
+
+
+class RowsInSparkError(ShuffleNeededError):
+    """Only Spark has the rows: it brings those of each query together, unless its partitions can be judged."""
 
 
 class _TruthSide(NamedTuple):

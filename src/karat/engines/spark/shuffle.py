@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from karat.engines.spark.executor_results import Collect, ExecutorResults, collect_table
 from karat.engines.spark.packing import PACKED, Packing, WorkOnPacked
-from karat.engines.spark.shipping import failure, for_executors
+from karat.engines.spark.shipping import for_executors
 from karat.engines.spark.tables import SparkTable
-from karat.engines.spark.worker import BUCKET, LARGE, ROW_ERROR, BucketWork, schema_text
+from karat.engines.spark.worker import BUCKET, LARGE, BucketWork, schema_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +42,7 @@ class ShuffledTables:
         """What executors return for all buckets."""
         from pyspark.sql import functions as F
 
-        n = self.number or min(max(1, *(math.ceil(_size(each) / LARGE) for each in self.tables)), MOST_BUCKETS)
+        n = self.number or min(max(1, *(math.ceil(each.document_count / LARGE) for each in self.tables)), MOST_BUCKETS)
         packed = reduce(
             lambda left, right: left.union(right),
             (_packed(table, Packing(side, work.large_types), n) for side, table in enumerate(self.tables)),
@@ -63,7 +63,12 @@ class ShuffledTables:
 
     def settings(self) -> Mapping[str, str]:
         """What Spark's settings should be meanwhile."""
-        return _SHORT_ROWS if all(map(_has_short_rows, self.tables)) else {}
+        return settings_for(*self.tables)
+
+
+def settings_for(*tables: SparkTable) -> Mapping[str, str]:
+    """What Spark's settings should be while it sends the rows of these tables to Python."""
+    return _SHORT_ROWS if all(table.has_short_rows for table in tables) else {}
 
 
 @contextmanager
@@ -94,22 +99,3 @@ def _packed(table: SparkTable, packing: Packing, n: int) -> DataFrame:
 
     bucket = F.pmod(F.xxhash64(table.key), F.lit(n)).cast("int")
     return table.frame.withColumn(BUCKET, bucket).mapInArrow(for_executors(packing), PACKED)
-
-
-def _has_short_rows(table: SparkTable) -> bool:
-    """Whether a row has only ids and numbers, and not texts or several documents."""
-    of_pairs = {*table.columns.values(), table.order, ROW_ERROR}
-    return "doc" in table.columns and not table.by_query and not table.records and {*table.frame.columns} <= of_pairs
-
-
-def _size(table: SparkTable) -> int:
-    """How many documents a table has."""
-    from pyspark.sql import functions as F
-
-    try:
-        if table.size is None:
-            frame = table.frame if table.counted is None else table.counted
-            return int(frame.count())
-        return int(table.frame.select(F.sum(table.size)).first()[0] or 0)
-    except Exception as error:
-        raise failure(error) from None

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from karat.caching import cached_property
 from karat.engines.spark.line_records import RecordsInLines
+from karat.engines.spark.shipping import failure
+from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError, Message, Place, enumeration, shown
 from karat.reading.pairs.numeric_ids import Note
 
@@ -42,6 +45,35 @@ class SparkTable:
     """the error for a table without rows, if that is one"""
     records: RecordsInLines | None = None
     """for lines of text: the local reader reads those of a bucket as a file"""
+
+    @cached_property
+    def document_count(self) -> int:
+        """How many documents it has, which Spark counts once."""
+        from pyspark.sql import functions as F
+
+        try:
+            if self.size is None:
+                return int((self.frame if self.counted is None else self.counted).count())
+            return int(self.frame.select(F.sum(self.size)).first()[0] or 0)
+        except Exception as error:
+            raise failure(error) from None
+
+    @cached_property
+    def byte_count(self) -> int:
+        """About how many bytes its values take, if they are texts."""
+        from pyspark.sql import functions as F
+
+        try:
+            sizes = F.expr("sum(octet_length(cast(struct(*) as string)))")
+            return int(self.frame.select(sizes).first()[0] or 0)
+        except Exception as error:
+            raise failure(error) from None
+
+    @property
+    def has_short_rows(self) -> bool:
+        """Whether a row has only ids and numbers, and not texts or several documents."""
+        of_pairs = {*self.columns.values(), self.order, ROW_ERROR}
+        return "doc" in self.columns and not self.by_query and not self.records and {*self.frame.columns} <= of_pairs
 
 
 def check_case(names: Sequence[str], place: Place | str, hint: Message) -> None:

@@ -131,7 +131,7 @@ class BucketWork:
     def _result(self, inputs: Sequence[Any]) -> BucketResult:
         if not all(isinstance(each, pa.Table) for each in inputs):
             return self.work(*inputs)
-        tables = [_readable(table) for table in inputs]
+        tables = [readable(table) for table in inputs]
         orders = [side.order for side in self.sides]
         in_order = [_sorted(table, order) if order else table for table, order in zip(tables, orders, strict=True)]
         try:
@@ -160,7 +160,7 @@ class BucketWork:
         large: list[str] = []
         for table, side in zip(inputs, self.sides, strict=False):  # inputs that are no tables have no sides
             if side.documents:
-                sizes, queries = _lengths(table[side.documents]), table[side.query]
+                sizes, queries = lengths(table[side.documents]), table[side.query]
             elif len(table) > self.large and side.query in table.column_names:
                 counts = pc.value_counts(table[side.query])
                 sizes, queries = counts.field("counts"), counts.field("values")
@@ -192,7 +192,7 @@ def arrow_streams(tables: Iterable[pa.Table], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(ends) - 1, [None, pa.py_buffer(offsets), sink.getvalue()])
 
 
-def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+def lengths(lists: Any) -> Any:
     """The lengths of lists, or of maps, which Arrow has no function for."""
     if pa.types.is_map(lists.type):
         entry = pa.struct([lists.type.key_field, lists.type.item_field])
@@ -200,7 +200,7 @@ def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.list_value_length(lists)
 
 
-def _readable(table: pa.Table) -> pa.Table:
+def readable(table: pa.Table) -> pa.Table:
     """The table without its column of errors; the error of a row that could not be read."""
     if ROW_ERROR not in table.column_names:
         return table

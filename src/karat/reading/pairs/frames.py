@@ -32,8 +32,15 @@ from karat.reading.pairs.arrow_columns import (
     valid_numbers,
 )
 from karat.reading.pairs.columns import ReadColumns, columns_to_read
-from karat.reading.pairs.containers import Batch, ScoredRows
-from karat.reading.pairs.grouping import Locate, NumberedRows, as_batches, group_by_query, number_queries
+from karat.reading.pairs.containers import ScoredRows
+from karat.reading.pairs.grouping import (
+    Locate,
+    NumberedRows,
+    as_batches,
+    group_by_query,
+    group_consecutive,
+    number_queries,
+)
 from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.reading.pairs.objects import is_row
 from karat.reading.pairs.pair_checks import PairColumns, PairRules, checked_pairs, valid_pairs
@@ -80,7 +87,7 @@ class Frame:
 
     def run(self) -> FrameRun:
         """The run in the rows."""
-        return FrameRun(self.name, number_queries(self.query, self.doc, self.number), self.locate, self.notes)
+        return FrameRun(self)
 
     def grouped(self) -> ScoredRows:
         """The rows, grouped by query."""
@@ -91,16 +98,29 @@ class Frame:
 class FrameRun:
     """A run in a data frame, in batches that threads share."""
 
-    name: str
-    rows: NumberedRows
-    locate: Locate
-    notes: tuple[Note, ...]
+    frame: Frame
 
-    def batches(self) -> Iterator[Callable[[], Batch]]:
+    @property
+    def name(self) -> str:
+        return self.frame.name
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return self.frame.notes
+
+    def batches(self) -> Iterator[Callable[[], ScoredRows]]:
         """The run in batches of complete queries."""
-        return as_batches(self.rows, self.locate)
+        return as_batches(self._rows, self.frame.locate)
 
     grouped_batches = batches
+
+    def row_batches(self) -> Iterator[Callable[[], ScoredRows]]:
+        """One batch, with all rows in their order."""
+        yield partial(group_consecutive, self.frame.query, self.frame.doc, self.frame.number, self.frame.locate)
+
+    @cached_property
+    def _rows(self) -> NumberedRows:
+        return number_queries(self.frame.query, self.frame.doc, self.frame.number)
 
     def empty_error(self) -> None:
         """None: an empty data frame means that the system retrieved nothing."""

@@ -1,4 +1,4 @@
-"""The run in a range of a file: whole queries, and the rows of queries that may go on in other ranges."""
+"""The run in a range of a file, or in some rows of a table: whole queries, and rows of queries that may go on."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from karat.data.judged import Floats
 from karat.errors import KaratError
 from karat.reading.pairs.arrays import Column, concatenate, row_indices, text_column
 from karat.reading.pairs.containers import Batch, ScoredRows
+from karat.reading.pairs.frames import FrameRun
 from karat.reading.pairs.grouping import Locate, RowBuilder, as_batches, number_queries
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.pairs.tables import TableRun
@@ -57,17 +58,19 @@ class LooseRows(NamedTuple):
 
 @dataclass
 class RangeRun:
-    """The queries of a range of a file whose rows are all in it.
+    """The queries of a range of a file, or of some rows of a table, whose rows are all in it.
 
-    The first and the last query of a range may go on in the ranges beside it, and those that are `apart` have rows in
-    several ranges; so have those whose rows are not next to each other, as far as one range can tell. Their rows are
-    left out, and are in `loose` once the run was read.
+    The first and the last query of a range may go on in the ranges beside it, unless they are known to be whole, and
+    those that are `apart` have rows in several ranges; so have those whose rows are not next to each other, as far as
+    one range can tell. Their rows are left out, and are in `loose` once the run was read.
     """
 
-    run: TableRun
+    run: TableRun | FrameRun
     apart: frozenset[str] = frozenset()
     is_whole_file: bool = False
     """whether the range is a whole file, in which the rows of each query can be brought together"""
+    first_is_whole: bool = False
+    last_is_whole: bool = False
     _loose: dict[int, ScoredRows] = field(default_factory=dict, repr=False)
     """by the number of the batch that they are from"""
 
@@ -101,7 +104,7 @@ class RangeRun:
     def empty_error(self) -> None:
         """None: another range may have rows."""
 
-    def without_progress(self) -> TableRun:
+    def without_progress(self) -> TableRun | FrameRun:
         """The run in this range, with all rows."""
         return self.run
 
@@ -115,22 +118,27 @@ class RangeRun:
         at = 0
         for load in batches:
             if before is not None:
-                yield partial(_kept, before, apart, loose, at, is_last=False)
+                yield partial(_kept, before, apart, loose, at, at > 0 or self.first_is_whole, True)
                 at += 1
             before = load
         if before is not None:
-            yield partial(_kept, before, apart, loose, at, is_last=True)
+            yield partial(_kept, before, apart, loose, at, at > 0 or self.first_is_whole, self.last_is_whole)
 
 
 def _kept(
-    load: Callable[[], ScoredRows], apart: frozenset[str], loose: dict[int, ScoredRows], at: int, is_last: bool
+    load: Callable[[], ScoredRows],
+    apart: frozenset[str],
+    loose: dict[int, ScoredRows],
+    at: int,
+    first_is_whole: bool,
+    last_is_whole: bool,
 ) -> ScoredRows:
     """The whole queries of a batch; its other rows are put into `loose`, by the number of the batch."""
     rows = load()
     keep = np.fromiter((query not in apart for query in rows.queries), bool, len(rows.queries))
     if len(keep):
-        keep[0] &= at > 0
-        keep[-1] &= not is_last
+        keep[0] &= first_is_whole
+        keep[-1] &= last_is_whole
     if keep.all():
         return rows
     loose[at] = rows.queries_where(~keep)
