@@ -9,7 +9,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, Command
-from karat.errors import require
+from karat.errors import Parameter, require
 
 LARGEST = 2**31 - 1
 Check = Callable[[click.Context, click.Parameter, int | None], int | None]
@@ -20,7 +20,7 @@ def between(low: int, high: int) -> Check:
 
     def check(_: click.Context, option: click.Parameter, value: int | None) -> int | None:
         is_valid = value is None or low <= value <= high
-        require(is_valid, f"{option.opts[0]} {value} is not a whole number from {low} to {high}")
+        require(is_valid, [Parameter(str(option.name), value), f" is not a whole number from {low} to {high}"])
         return value
 
     return check
