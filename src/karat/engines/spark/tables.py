@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.engines.spark.line_records import RecordsInLines
 from karat.engines.spark.shipping import failure
 from karat.engines.spark.worker import ROW_ERROR
