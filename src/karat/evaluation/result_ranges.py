@@ -82,7 +82,7 @@ def evaluate_ranges(
         log = LogInRanges(planned.name, planned.form, known_form, source.layout, fields, wanted)
         question = _LogQuestion(log, listed, settings, name)
         ranges = planned.ranges if source.layout.is_per_record else _whole_files(planned.ranges)
-        evaluation = _Evaluation(question, replace(source, name=planned.name), ranges, in_tasks, portable)
+        evaluation = _LogEvaluation(question, replace(source, name=planned.name), ranges, in_tasks, portable)
         return with_lower_is_better({"": evaluation.scores()}, arguments.lower_is_better)[""]
 
     return read_records(planned.ranges[0].path, fields, arguments.input_format, scores, path=arguments.records)
@@ -202,7 +202,7 @@ class _Side(NamedTuple):
     empty_error: None = None
 
 
-class _Evaluation:
+class _LogEvaluation:
     """An evaluation of ranges: `source` has the records of the first file, of which the first ones are read here."""
 
     def __init__(
