@@ -242,7 +242,9 @@ class _ReadPairs(NamedTuple):
 def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
     """The pairs in mappings. The mappings themselves are kept if their ids are texts, as they usually are."""
     docs, has_numeric_ids = by_query, False
-    if valid_ids(ids := [*chain.from_iterable(by_query.values())]) is not ids:
+    mappings: Iterable[Any] = by_query.values()
+    # One query after the other, while its ids are in the processor's cache.
+    if not all(valid_ids(documents) is documents for documents in mappings):
         for query, documents in by_query.items():
             ids_of_query = valid_ids(documents)
             if ids_of_query is None:
