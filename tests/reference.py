@@ -125,6 +125,25 @@ def precision(query: Query, k: int, rel: float = 1) -> float:
     return share(count_relevant(by_rank(query)[:k], rel), k)
 
 
+def num_nonrel_ret(query: Query, rel: float = 1) -> float:
+    return float(len({gold for golds in query.ranks for gold in golds if is_nonrelevant(query.grades[gold], rel)}))
+
+
+def utility(
+    query: Query,
+    rel: float = 1,
+    rel_ret: float = 1,
+    nonrel_ret: float = -1,
+    rel_not_ret: float = 0,
+    nonrel_not_ret: float = 0,
+    collection: int = 0,
+) -> float:
+    hits = count_relevant(by_gold(query), rel)
+    others, lost = len(query.ranks) - hits, num_rel(query, rel) - hits
+    rest = collection - hits - others - lost
+    return rel_ret * hits + nonrel_ret * others + rel_not_ret * lost + nonrel_not_ret * rest
+
+
 def recall(query: Query, k: int | None = None, rel: float = 1) -> float:
     return share(num_rel_ret(query, k, rel), num_rel(query, rel))
 
@@ -164,8 +183,8 @@ def set_ap(query: Query, rel: float = 1) -> float:
     return share(found**2, len(query.ranks) * num_rel(query, rel))
 
 
-def r_precision(query: Query, rel: float = 1) -> float:
-    return precision(query, int(num_rel(query, rel)), rel)
+def r_precision(query: Query, rel: float = 1, mult: float = 1) -> float:
+    return precision(query, math.trunc(mult * num_rel(query, rel) + 0.9), rel)
 
 
 def relative_p(query: Query, k: int, rel: float = 1) -> float:
@@ -218,8 +237,9 @@ def geometric_ap(query: Query, k: int | None = None, rel: float = 1) -> float:
     return average_precision(query, k=k, rel=rel)
 
 
-def interpolated_precision(query: Query, recall: float, rel: float = 1) -> float:
-    needed = lround(recall * num_rel(query, rel))
+def interpolated_precision(query: Query, recall: float, rel: float = 1, rounding: str = "nearest") -> float:
+    wanted = recall * num_rel(query, rel)
+    needed = lround(wanted) if rounding == "nearest" else math.trunc(wanted + 0.9)
     found = 0
     best = 0.0
     for rank, grade in enumerate(by_gold(query), start=1):
@@ -236,6 +256,21 @@ def lround(value: float) -> int:
     if abs(value) - whole >= 0.5:
         whole += 1
     return whole if value >= 0 else -whole
+
+
+def mean_interpolated_precision(
+    query: Query,
+    points: tuple[float, ...] = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1),
+    rel: float = 1,
+    rounding: str = "nearest",
+) -> float:
+    return sum(interpolated_precision(query, point, rel, rounding) for point in points) / len(points)
+
+
+def yaap(query: Query, rel: float = 1) -> float:
+    relevant = num_rel(query, rel)
+    total = average_precision(query, rel=rel) * relevant
+    return math.log((1 + total) / (1 + relevant - total))
 
 
 def bpref(query: Query, rel: float = 1) -> float:
@@ -344,6 +379,56 @@ def ndcg(
     return share(dcg(query, k, gain, discount, credit, rel), discounted(best[:k], discount))
 
 
+def gains_by_rank(query: Query, gains: tuple[tuple[float, float], ...]) -> tuple[list[float], list[float]]:
+    """The gain at each rank, and those of the ideal ranking as far as they are positive."""
+    query, _ = with_gains(query, dict(gains), 0)
+    best = sorted((gain for gain in query.grades if gain > 0), reverse=True)
+    return [gain_of(grade, "linear", 0) for grade in by_gold(query)], best
+
+
+def binary_g(query: Query, rel: float = 1) -> float:
+    total, others = 0.0, 0
+    for grade in by_gold(query):
+        if is_relevant(grade, rel):
+            total += 1 / math.log2(2 + others)
+        else:
+            others += 1
+    return share(total, num_rel(query, rel))
+
+
+def normalized_gain(query: Query, gains: tuple[tuple[float, float], ...] = ()) -> float:
+    actual, best = gains_by_rank(query, gains)
+    total = cost = seen = 0.0
+    for at, gain in enumerate(actual):
+        cost += max(1.0, best[at] if at < len(best) else 0.0)
+        seen += gain
+        total += gain / math.log2(2 + cost - seen) if gain else 0.0
+    return share(total, sum(best))
+
+
+def ndcg_at(actual: list[float], best: list[float], rank: int) -> float:
+    return discounted(actual[:rank], "log2") / discounted(best[:rank], "log2")
+
+
+def ndcg_at_relevant(query: Query, gains: tuple[tuple[float, float], ...] = ()) -> float:
+    actual, best = gains_by_rank(query, gains)
+    if not best:
+        return 0.0
+    found = [ndcg_at(actual, best, rank) for rank, gain in enumerate(actual, start=1) if gain > 0]
+    lost = len(best) - len(found)
+    return (sum(found) + lost * ndcg_at(actual, best, max(len(actual), len(best)))) / len(best)
+
+
+def ndcg_at_levels(query: Query, rel: float = 1, gains: tuple[tuple[float, float], ...] = ()) -> float:
+    actual, best = gains_by_rank(query, gains)
+    if not best or not num_rel(query, rel):
+        return 0.0
+    ranks = [rank for rank in range(1, len(best) + 1) if rank == len(best) or best[rank] != best[rank - 1]]
+    if len(actual) >= len(best) + 2:
+        ranks.append(len(actual))
+    return sum(ndcg_at(actual, best, rank) for rank in ranks) / len(ranks)
+
+
 def rank_biased_precision(query: Query, k: int | None = None, p: float = 0.8, rel: float | None = None) -> float:
     scale = max([1.0, *query.grades])
     total = 0.0
@@ -401,5 +486,14 @@ MEASURES: dict[str, Callable[..., float]] = {
     "NumRet": num_ret,
     "NumRel": num_rel,
     "NumRelRet": num_rel_ret,
+    "NumNonrelRet": num_nonrel_ret,
+    "Utility": utility,
+    "IPrecAvg": mean_interpolated_precision,
+    "YAAP": yaap,
+    "GMBpref": bpref,
+    "binG": binary_g,
+    "G": normalized_gain,
+    "nDCG_rel": ndcg_at_relevant,
+    "RnDCG": ndcg_at_levels,
     "NumQ": num_q,
 }

@@ -30,7 +30,12 @@ NAMES = """
     nDCG(gains={1:3,2:1})@3 nDCG(gains={0:0.5,2:0,3:-1},rel=0.5) DCG(gains={0:2,1:5})
     DCG DCG@3 DCG(gain=exp) DCG(discount=jk)@4 DCG(credit=rank) DCG(rel=1.5)
     Rprec Rprec(rel=2) relative_P@3 relative_P(rel=2)@1 Bpref Bpref(rel=2) infAP infAP(rel=2) infAP(rel=-1)
-    IPrec@0 IPrec@0.25 IPrec@0.5 IPrec@1 IPrec(rel=2)@0.1
+    IPrec@0 IPrec@0.25 IPrec@0.5 IPrec@1 IPrec(rel=2)@0.1 IPrec(rounding=trec_eval_9)@0.7
+    IPrecAvg IPrecAvg(rel=2) IPrecAvg(points={0.25,0.5}) IPrecAvg(rounding=trec_eval_9) Rprec(mult=0.3)
+    Rprec(mult=2.5,rel=2) Rprec(mult=0) GMBpref GMBpref(rel=2) YAAP YAAP(rel=2) binG binG(rel=2)
+    G G(gains={1:3,2:9}) G(gains={2:0.5}) nDCG_rel nDCG_rel(gains={1:3,2:1}) RnDCG RnDCG(rel=2)
+    RnDCG(gains={1:0.25,2:0.25}) Utility Utility(rel=2,rel_ret=2,nonrel_ret=-0.5,rel_not_ret=-1)
+    Utility(nonrel_not_ret=0.5,collection=100) NumNonrelRet NumNonrelRet(rel=2) NumNonrelRet(rel=-1)
     RBP RBP(p=0.5)@3 RBP(rel=1) RBP(p=0.95,rel=2) RBPResidual RBPResidual(p=0.5)
     ERR ERR@2 ERR(max_grade=5)
     SetP SetP(rel=2) SetP(relative=true) SetP@2 SetP(relative=true)@3 SetR SetR(rel=0) SetR@2 SetF SetF(beta=0.5)
@@ -145,7 +150,7 @@ def test_without_queries_there_are_no_values(measure: Measure) -> None:
 @with_each_measure
 def test_a_query_without_judged_and_retrieved_documents_scores_0(measure: Measure) -> None:
     (value,) = measure.compute(judged_of([Query([], [])])).tolist()
-    assert value == (1 if measure.name == "NumQ" else 0)
+    assert value == {"NumQ": 1, "Utility(nonrel_not_ret=0.5, collection=100)": 50}.get(str(measure), 0)
 
 
 BETTER_WHEN_FOUND_EARLIER = """

@@ -29,6 +29,8 @@ def values_of(parameter: MeasureParameter) -> st.SearchStrategy[Any]:
         numbers = st.floats(allow_nan=False, allow_infinity=False)
         return st.dictionaries(numbers, numbers, max_size=4)
     low, high = parameter.help.low, parameter.help.high
+    if parameter.kind is list:
+        return st.lists(st.floats(low, high), min_size=1, max_size=4)
     if parameter.kind is int:
         return st.integers(int(low or 0), 10**9)
     open_end = parameter.help.exclusive

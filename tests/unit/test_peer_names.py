@@ -16,7 +16,10 @@ from karat.registry.selection import select_measures
 KNOWN = {
     "pytrec_eval": (
         "Rprec bpref gm_map infAP iprec_at_recall map map_cut ndcg ndcg_cut num_q num_rel num_rel_ret num_ret recall"
-        " recip_rank set_F set_P set_map set_recall set_relative_P success official P_5 relative_P_10"
+        " recip_rank set_F set_P set_map set_recall set_relative_P success official P_5 relative_P_10 11pt_avg G Rndcg"
+        " Rprec_mult Rprec_mult_0.20 Rprec_mult.5.0,0.2 binG gm_bpref ndcg_rel num_nonrel_judged_ret utility yaap"
+        " ndcg_p all_trec set unj_5 utility.2,-1,0,0 utility_2,-1,0,0 11pt_avg..25,.5 set_F.0.5"
+        " iprec_at_recall..10,.20 ndcg.1=3,2=9 ndcg_1=3,2=9 G.1=3 ndcg_rel.1=3 Rndcg.1=3,2=-1 ndcg_p.1=3 rbp.p=0.5"
     ),
     "ir_measures": (
         "AP AP@10 MAP BPref Bpref ERR@20 IPrec@0.1 Judged@10 MRR MRR@10 NDCG NDCG@10 nDCG NumQ NumRel NumRelRet NumRet"
@@ -37,8 +40,7 @@ KNOWN = {
 }
 REFUSED = {
     "trec_eval": (
-        "11pt_avg G Rndcg Rprec_mult binG gm_bpref ndcg_rel num_nonrel_judged_ret relstring runid utility all_trec set"
-        " prefs all_prefs qrels_jg Rprec_mult_0.20 utility_1 prefs_avgjg_Rnonrel_ret map_avgjg"
+        "relstring runid prefs all_prefs qrels_jg prefs_avgjg_Rnonrel_ret map_avgjg Rprec_mult_avgjg P_avgjg.5"
     ),
     "ir_measures": (
         "AP_IA Accuracy@5 BPM Compat ERR_IA@10 INSQ INST MAP_IA NERR8@10 NERR9@10 NERR10 NERR11 NRBP P_IA@5 SDCG@10"

@@ -4,13 +4,14 @@
 """
 
 # ruff: isort: skip_file
-from karat.measures.documents.precision import IPrec, P, Rprec, relative_P
+from karat.measures.documents.precision import IPrec, IPrecAvg, P, Rprec, relative_P
 from karat.measures.documents.recall import F, R, RecallAll, Success
-from karat.measures.documents.average import AP, GMAP, Bpref, infAP
+from karat.measures.documents.average import AP, GMAP, YAAP, Bpref, GMBpref, infAP
 from karat.measures.documents.gain import DCG, nDCG
+from karat.measures.documents.ideal_gain import G, RnDCG, binG, nDCG_rel
 from karat.measures.documents.user_models import ERR, RBP, RR, RBPResidual
-from karat.measures.documents.sets import SetAP, SetF, SetP, SetR
-from karat.measures.documents.counts import Hits, NumQ, NumRel, NumRelRet, NumRet
+from karat.measures.documents.sets import SetAP, SetF, SetP, SetR, Utility
+from karat.measures.documents.counts import Hits, NumNonrelRet, NumQ, NumRel, NumRelRet, NumRet
 from karat.measures.documents.counts import Hole, JudgedShare, UnjudgedShare
 from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
 from karat.measures.labels.grounding import ContextPrecision, ContextRecall, ContextRelevance, Contradiction
@@ -33,6 +34,7 @@ __all__ = [
     "RBP",
     "RR",
     "SAS",
+    "YAAP",
     "Abstention",
     "AnswerRelevance",
     "Bpref",
@@ -52,15 +54,19 @@ __all__ = [
     "Correctness",
     "F",
     "Faithfulness",
+    "G",
+    "GMBpref",
     "Hallucination",
     "Hits",
     "Hole",
     "IPrec",
+    "IPrecAvg",
     "JudgedShare",
     "Measure",
     "NoiseSensitivity",
     "NuggetCoverage",
     "NuggetRecall",
+    "NumNonrelRet",
     "NumQ",
     "NumRel",
     "NumRelRet",
@@ -69,6 +75,7 @@ __all__ = [
     "R",
     "RBPResidual",
     "RecallAll",
+    "RnDCG",
     "RougeL",
     "Rprec",
     "SelfKnowledge",
@@ -86,10 +93,13 @@ __all__ = [
     "TokenPrecision",
     "TokenRecall",
     "UnjudgedShare",
+    "Utility",
+    "binG",
     "definitions",
     "infAP",
     "meanings",
     "nDCG",
+    "nDCG_rel",
     "parse",
     "register",
     "relative_P",

@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from karat.errors import KaratError, require, shown
+from karat.registry.trec_eval_names import continues, read_parameters
 
 Pairs = tuple[tuple[float, float], ...]
 """A mapping of numbers to numbers as a parameter has it: sorted, without numbers that map to themselves."""
-Value = str | int | float | bool | Pairs | None
+Numbers = tuple[float, ...]
+"""Numbers as a parameter has them: in ascending order."""
+Value = str | int | float | bool | Pairs | Numbers | None
 
 LONGEST_NAME = 1_000
 """The most characters that a name may have, parameters included."""
@@ -30,8 +33,6 @@ _NAME = re.compile(
 )
 # Several cut-offs as Python writes them: P@(5, 10), P@[5, 10].
 _CUTOFFS = re.compile(r"(.*@)\s*[(\[]([^()\[\]]*)[)\]]", re.DOTALL)
-# trec_eval writes the parameter of these two measures with its name: rbp.p=0.5, and in its output rbp_p=0.5.
-_PERSISTENCE = re.compile(r"\s*+(rbp|rbp_resid)[._]p=([^\s()@,=]++)\s*+")
 _SPECIAL = re.compile(r"[\s(){},=@'\"]")
 NUMBER = r"(?:\d*+\.)?+\d+"
 # What a list of cut-offs has in common, before its first number: `nDCG@`, `AP(rel=2)@`, `P_`, `rbp.`, `ndcg_at_`.
@@ -54,8 +55,8 @@ def parse_name(text: str) -> ParsedName:
     ParsedName(name='nDCG', parameters={'gain': 'exp', 'discount': 'jk'}, cutoff='10')
     """
     check_length(text)
-    if persistence := _PERSISTENCE.fullmatch(text):
-        return ParsedName(persistence[1], {"p": persistence[2]}, None)
+    if as_in_trec_eval := read_parameters(text.strip()):
+        return ParsedName(*as_in_trec_eval, None)
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise KaratError(f"{shown(text)} is not a valid measure name", hint=_HINT)
@@ -92,11 +93,11 @@ def format_name(name: str, parameters: Iterable[tuple[str, Value]], cutoff: Valu
 def format_value(value: Value) -> str:
     """A parameter's value as text: whole numbers without a fraction, and quotes if the text needs them.
 
-    >>> format_value(90.0), format_value("::"), format_value(", "), format_value(((1.0, 3.0), (2.0, 7.0)))
-    ('90', '::', '", "', '{1:3,2:7}')
+    >>> format_value(90.0), format_value("::"), format_value(((1.0, 3.0), (2.0, 7.0))), format_value((0.5, 1.0))
+    ('90', '::', '{1:3,2:7}', '{0.5,1}')
     """
     if isinstance(value, tuple):
-        return f"{{{','.join(f'{format_value(key)}:{format_value(each)}' for key, each in value)}}}"
+        return f"{{{','.join(':'.join(map(format_value, _as_tuple(each))) for each in value)}}}"
     if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -107,16 +108,23 @@ def format_value(value: Value) -> str:
     return f'"{text}"' if '"' not in text else f"'{text}'"
 
 
+def _as_tuple(value: float | tuple[float, float]) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
 def split_names(text: str) -> list[str]:
     """Several names in one text, separated by commas or spaces outside of parentheses; a list of cut-offs is several.
 
-    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR P_5,10 R@(5,10)")
-    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR', 'P_5', 'P_10', 'R@5', 'R@10']
+    >>> split_names("AP(rel=2, norm=found) nDCG@10,RR P_5,10 R@(5,10) ndcg.1=3,2=9")
+    ['AP(rel=2, norm=found)', 'nDCG@10', 'RR', 'P_5', 'P_10', 'R@5', 'R@10', 'ndcg.1=3,2=9']
     """
     names: list[str] = []
     for name in _NAME.findall(text):
         if len(name) <= LONGEST_NAME and (listed := _CUTOFFS.fullmatch(name)):
             names += [f"{listed[1]}{cutoff}" for cutoff in re.split(r"[\s,]+", listed[2].strip(", \t\n"))]
+            continue
+        if names and len(names[-1]) <= LONGEST_NAME and continues(names[-1], name):
+            names[-1] += f",{name}"
             continue
         is_number = names and len(names[-1]) <= LONGEST_NAME and re.fullmatch(NUMBER, name)
         before = _BEFORE_NUMBER.fullmatch(names[-1]) if is_number else None

@@ -12,7 +12,7 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from karat.errors import KaratError, shown
-from karat.registry.names import Pairs, Value, format_value
+from karat.registry.names import Numbers, Pairs, Value, format_value
 
 REQUIRED: Any = inspect.Parameter.empty
 
@@ -53,7 +53,8 @@ class MeasureParameter:
             value = str(value).lower()
         if self.choices and value not in self.choices:
             raise KaratError(f"{measure}: {self.name}={value} is not {self._valid_values()}")
-        if isinstance(value, int | float) and not self._within(value):
+        numbers = value if isinstance(value, tuple) else (value,)
+        if not all(self._within(number) for number in numbers if isinstance(number, int | float)):
             raise KaratError(f"{measure}: {self.name}={format_value(value)} is not {self._valid_values()}")
         return value
 
@@ -62,6 +63,8 @@ class MeasureParameter:
             return {"true": True, "false": False}[str(argument).lower()]
         if self.kind is tuple:
             return _pairs(argument)
+        if self.kind is list:
+            return _numbers(argument)
         if self.kind is str:
             if argument is None:
                 raise ValueError
@@ -94,7 +97,7 @@ class MeasureParameter:
             return "a non-empty text without spaces at either end and without both kinds of quotes"
         if self.kind is tuple:
             return "a mapping of numbers, such as {1:1,2:3}"
-        noun = "a whole number" if self.kind is int else "a number"
+        noun = {int: "a whole number", list: "a list such as {0.2,0.5}, of numbers"}.get(self.kind, "a number")
         low, high = self.help.low, self.help.high
         if low is not None and high is not None:
             between = "strictly between" if self.help.exclusive else "between"
@@ -122,6 +125,16 @@ def _pairs(argument: object) -> Pairs:
     if len(dict(numbers)) < len(numbers) or not all(map(math.isfinite, chain.from_iterable(numbers))):
         raise ValueError
     return tuple(sorted((key, value) for key, value in numbers if key != value))
+
+
+def _numbers(argument: object) -> Numbers:
+    """Several numbers, from a text such as `{0.2,0.5}`, or a sequence."""
+    if isinstance(argument, str):
+        inside = re.fullmatch(r"\{(.*)\}", argument.strip(), re.DOTALL)
+        argument = inside[1].split(",") if inside else None
+    if not isinstance(argument, list | tuple) or not argument:
+        raise ValueError
+    return tuple(sorted(map(_number, argument)))
 
 
 # Every measure of judged documents has it; `Measure.compute` applies it, so that no measure has to.
@@ -160,4 +173,5 @@ def _parameter(name: str, hint: Any, default: Any) -> MeasureParameter:
             break
     if get_origin(hint) is Literal:
         return MeasureParameter(name, str, default, get_args(hint), optional, help_)
-    return MeasureParameter(name, get_origin(hint) or hint, default, (), optional, help_)
+    kind = list if hint == Numbers else get_origin(hint) or hint
+    return MeasureParameter(name, kind, default, (), optional, help_)

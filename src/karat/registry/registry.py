@@ -207,7 +207,7 @@ def _parse_without_level(text: str, subject: Subject) -> Measure | None:
             raise KaratError(f"{definition.name} takes no cut-off, but {shown(text)} has one")
         if slot == definition.at:  # as in ir_measures, and in Python: in P(cutoff=5) @ 10, the second one counts
             settings.pop("cutoff", None)
-        settings[slot] = number if slot == definition.at else _persistence(text, name, separator, number)
+        settings[slot] = _persistence(text, name, separator, number) if slot == "p" else number
     return build_measure(definition, settings).check()
 
 

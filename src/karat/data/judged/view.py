@@ -91,21 +91,27 @@ class View:
         return counts
 
     def product_above(self, factors: Floats) -> Floats:
-        """The product of the factors above each row, in its query.
+        """The product of the factors above each row, in its query."""
+        above = np.ones(len(factors))
+        above[1:] = np.where(self.place()[1:] == 1, 1.0, self.running(np.multiply, factors)[:-1])
+        return above
+
+    def running(self, operation: np.ufunc, values: Floats) -> Floats:
+        """The sum or product of the values down to each row, in its query.
 
         Computed in rank order, so that the value of a query never depends on other queries: for all queries at once,
         place by place, or query by query if there are fewer queries than places.
         """
         place = self.place()
-        product = np.ones(len(place))
+        result = np.array(values, np.float64)
         starts = np.flatnonzero(place == 1)
         if len(starts) < place.max(initial=1):
             for start, stop in pairwise([*starts.tolist(), len(place)]):
-                product[start + 1 : stop] = np.multiply.accumulate(factors[start : stop - 1])
-            return product
+                result[start:stop] = operation.accumulate(result[start:stop])
+            return result
         by_place = np.argsort(place, kind="stable")
         bounds = np.searchsorted(place[by_place], np.arange(2, place.max(initial=1) + 2))
         for start, stop in pairwise(bounds.tolist()):
             rows = by_place[start:stop]
-            product[rows] = product[rows - 1] * factors[rows - 1]
-        return product
+            result[rows] = operation(result[rows - 1], result[rows])
+        return result

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from karat.data.judged import Floats, Ints, Judged, share
-from karat.measures.documents.declarations import Credit, K, Rel, normalized
+from karat.measures.documents.declarations import TREC_EVAL, Credit, K, Rel, normalized
 from karat.registry import Help, Measure, register
 
 # trec_eval adds it so that a sample without judged documents does not divide by zero.
@@ -97,6 +97,21 @@ def Bpref(judged: Judged, *, rel: Rel = 1) -> Floats:
 
 
 @register(
+    formula="GMBpref = exp of the mean of ln max(Bpref, 0.00001)",
+    reference=TREC_EVAL,
+    combine="geometric",
+    aliases=("gm_bpref",),
+)
+def GMBpref(judged: Judged, *, rel: Rel = 1) -> Floats:
+    """Geometric mean of Bpref, which gives hard queries more weight. For a single query it is Bpref.
+
+    >>> evaluate({"q": {"a": 1, "x": 0}, "r": {"b": 1, "x": 0}}, {"q": ["a"], "r": ["b"]}, ["GMBpref"])["GMBpref"]
+    1.0
+    """
+    return Bpref(rel=rel).compute(judged)
+
+
+@register(
     formula="infAP = (1/R) Σ (1/i + (pooled above / i) · (relevant above + ε) / (judged above + 2ε))"
     " over the ranks i of relevant documents, ε = 0.00001",
     reference="Yilmaz and Aslam (2006), Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM",
@@ -119,3 +134,23 @@ def infAP(judged: Judged, *, rel: Rel = 1) -> Floats:
     pooled = (above / hits.rank) * share(hits.place() - 1, above)
     relevant = (hits.above(is_relevant) + _EPSILON) / (hits.above(is_judged) + 2 * _EPSILON)
     return share(hits.sum(np.where(is_relevant, 1 / hits.rank + pooled * relevant, 0.0)), judged.relevant(rel))
+
+
+@register(
+    formula="YAAP = ln((1 + s) / (1 + R − s)), s the sum of P@i over the ranks i of relevant documents",
+    reference="Robertson (2012), On Smoothing Average Precision, ECIR",
+    bounds=(float("-inf"), float("inf")),
+    aliases=("yaap",),
+)
+def YAAP(judged: Judged, *, rel: Rel = 1) -> Floats:
+    """Yet another average precision: the logarithm of smoothed odds, whose mean over queries is less skewed.
+
+    For a single query, it orders rankings as AP does.
+
+    >>> evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["YAAP"])["YAAP"]
+    0.0
+    """
+    hits = judged.by_gold.graded(rel)
+    total = hits.sum(hits.precision())
+    odds: Floats = np.log((1 + total) / (1 + judged.relevant(rel) - total))
+    return odds

@@ -119,6 +119,25 @@ def NumRelRet(judged: Judged, *, k: K | None = None, rel: Rel = 1) -> Floats:
 
 
 @register(
+    formula="NumNonrelRet = distinct retrieved documents that were judged not relevant",
+    reference=TREC_EVAL,
+    bounds=_COUNT,
+    combine="sum",
+    higher_is_better=False,
+    aliases=("num_nonrel_judged_ret",),
+)
+def NumNonrelRet(judged: Judged, *, rel: Rel = 1) -> Floats:
+    """The number of retrieved documents that were judged not relevant, summed over all queries.
+
+    A negative grade is not a judgment.
+
+    >>> evaluate({"q": {"a": 1, "x": 0}}, {"q": ["a", "x", "y"]}, ["NumNonrelRet"])["NumNonrelRet"]
+    1.0
+    """
+    return (judged.found(None, 0) - judged.found(None, max(rel, 0))).astype(float)
+
+
+@register(
     formula="Hits@k = distinct relevant documents in the top k",
     reference="Bassani (2022), ranx: A Blazing-Fast Python Library for Ranking Evaluation, ECIR",
     bounds=_COUNT,

@@ -73,7 +73,7 @@ def DCG(
     2.0
     """
     if gains:
-        judged, rel = _with_gains(judged, dict(gains), rel), 0
+        judged, rel = with_gains(judged, dict(gains), rel), 0
     return _discounted(judged.view(credit), k, gain, discount, rel)
 
 
@@ -118,10 +118,10 @@ def _best_grades(
     # In column i: the unjudged documents at ranks 1 to i, and their DCG if their gains are 1.
     rank = np.arange(1, unjudged.shape[1] + 1)
     number: Ints = np.pad(np.cumsum(unjudged, axis=1), ((0, 0), (1, 0)))
-    added: Floats = np.pad(np.cumsum(unjudged / _divisor(rank, discount), axis=1), ((0, 0), (1, 0)))
+    added: Floats = np.pad(np.cumsum(unjudged / divisor(rank, discount), axis=1), ((0, 0), (1, 0)))
     # DCG of the ideal ranking of n documents whose gains are 1, for each n.
     rank = np.arange(1, int(number.max(initial=0) + levels.rank.max(initial=0)) + 1)
-    ideals = np.r_[0.0, np.cumsum(np.where(rank <= (k or len(rank)), 1 / _divisor(rank, discount), 0.0))]
+    ideals = np.r_[0.0, np.cumsum(np.where(rank <= (k or len(rank)), 1 / divisor(rank, discount), 0.0))]
     known = _discounted(hits, k, gain, discount, rel) / _gain(np.array([max_grade]), gain, rel)
     value, better = np.zeros(levels.n), np.ones(levels.n, bool)
     columns, chosen = np.zeros_like(levels.rank), np.full_like(levels.rank, unjudged.shape[1])
@@ -165,7 +165,7 @@ def _levels(best: View, highest: float, gain: str, rel: float) -> tuple[View, Fl
 @register(
     formula="nDCG@k = DCG@k / DCG@k of the ideal ranking",
     reference="Järvelin and Kekäläinen (2002), Cumulated Gain-Based Evaluation of IR Techniques, TOIS 20(4)",
-    aliases=("ndcg", "NDCG", "ndcg_cut@k", "ndcg_cut_", "ndcg_burges(gain=exp)"),
+    aliases=("ndcg", "NDCG", "ndcg_cut@k", "ndcg_cut_", "ndcg_burges(gain=exp)", "ndcg_p(discount=jk)"),
     graded=True,
     synonyms=_DCG_EXP,
     conflict=_conflict,
@@ -193,12 +193,12 @@ def nDCG(
     0.7601875334318685
     """
     if gains:
-        judged, rel = _with_gains(judged, dict(gains), rel), 0
+        judged, rel = with_gains(judged, dict(gains), rel), 0
     of_ideal = _ideal_gain(judged, k=k, gain=gain, discount=discount, ideal=ideal, credit=credit, rel=rel)
     return share(_discounted(judged.view(credit), k, gain, discount, rel), of_ideal)
 
 
-def _with_gains(judged: Judged, gains: Mapping[float, float], rel: float) -> Judged:
+def with_gains(judged: Judged, gains: Mapping[float, float], rel: float = 0) -> Judged:
     """The gains in place of the grades; grades below `rel` have none."""
     values, place = np.unique(judged.gold_grade, return_inverse=True)
     of_value = [gains.get(grade, grade) if grade >= rel else 0.0 for grade in values.tolist()]
@@ -216,7 +216,7 @@ def _discounted(view: View, k: int | None, gain: str, discount: str, rel: float)
 
 def _discounted_gains(view: View, gain: str, discount: str, rel: float) -> Floats:
     with np.errstate(over="ignore"):
-        return _gain(view.grade, gain, rel) / _divisor(view.rank, discount)
+        return _gain(view.grade, gain, rel) / divisor(view.rank, discount)
 
 
 def _gain(grade: Floats, gain: str, rel: float) -> Floats:
@@ -224,7 +224,7 @@ def _gain(grade: Floats, gain: str, rel: float) -> Floats:
     return np.exp2(grade) - 1 if gain == "exp" else grade
 
 
-def _divisor(rank: Ints, discount: str) -> Floats:
+def divisor(rank: Ints, discount: str) -> Floats:
     return np.log2(rank + 1) if discount == "log2" else np.maximum(1.0, np.log2(rank))
 
 

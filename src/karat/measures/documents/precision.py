@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
 from karat.data.judged import Floats, Ints, Judged, share
 from karat.measures.documents.declarations import TREC_EVAL, K, Rel, monotone, monotone_above_cutoff, normalized
 from karat.registry import Help, register
+from karat.registry.names import Numbers
+
+Rounding = Annotated[
+    Literal["nearest", "trec_eval_9"],
+    Help("how r·R becomes a number of documents: lround(r·R) as in trec_eval 10, or trunc(r·R + 0.9) as in 9"),
+]
+_ELEVEN_POINTS = tuple(point / 10 for point in range(11))
 
 
 @register(
@@ -28,22 +35,35 @@ def P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     return judged.by_rank.graded(rel).count(k) / k
 
 
+def _multiple(judged: Judged, *, rel: float = 1, mult: float = 1) -> Ints:
+    """The rank at a multiple of R, rounded up as in trec_eval, unless it is less than 0.1 above a whole number."""
+    rank: Ints = (mult * judged.relevant(rel) + 0.9).astype(np.int64)
+    return rank
+
+
 @register(
-    formula="Rprec = relevant in the top R / R, R the number of relevant documents",
+    formula="Rprec = relevant in the top R / R, R the number of relevant documents; mult: at rank trunc(mult·R + 0.9)",
     reference="Buckley and Voorhees (2005), Retrieval System Evaluation, in: TREC, MIT Press, chapter 3",
-    aliases=("RPrec", "rprec", "r-precision", "r_precision", "R-precision", "R_precision"),
-    unjudged=normalized,
-    normalizer=lambda judged, rel=1: judged.relevant(rel),
+    aliases=("RPrec", "rprec", "r-precision", "r_precision", "R-precision", "R_precision", "Rprec_mult_(mult=?)"),
+    unjudged=lambda measure: normalized(measure) if measure.get("mult") == 1 else None,
+    normalizer=_multiple,
 )
-def Rprec(judged: Judged, *, rel: Rel = 1) -> Floats:
-    """R-precision: precision at rank R, the number of relevant documents.
+def Rprec(
+    judged: Judged,
+    *,
+    rel: Rel = 1,
+    mult: Annotated[float, Help("the rank as a multiple of R", low=0, high=1e9)] = 1,
+) -> Floats:
+    """R-precision: precision at rank R, the number of relevant documents, or at a multiple of R.
+
+    With mult=0 it is 0.
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "b"]}, ["Rprec"])["Rprec"]
     0.5
     """
-    relevant = judged.relevant(rel)
+    rank = _multiple(judged, rel=rel, mult=mult)
     hits = judged.by_rank.graded(rel)
-    return share(hits.where(hits.rank <= relevant[hits.query]).count(), relevant)
+    return share(hits.where(hits.rank <= rank[hits.query]).count(), rank)
 
 
 @register(
@@ -70,7 +90,11 @@ def relative_P(judged: Judged, *, k: K, rel: Rel = 1) -> Floats:
     unjudged=normalized,
 )
 def IPrec(
-    judged: Judged, *, recall: Annotated[float, Help("the recall to reach", low=0, high=1)], rel: Rel = 1
+    judged: Judged,
+    *,
+    recall: Annotated[float, Help("the recall to reach", low=0, high=1)],
+    rel: Rel = 1,
+    rounding: Rounding = "nearest",
 ) -> Floats:
     """Interpolated precision: the highest precision at any rank with at least this recall.
 
@@ -78,14 +102,38 @@ def IPrec(
     0.6666666666666666
     """
     hits = judged.by_gold.graded(rel)
-    reached = hits.place() >= _needed(recall, judged.relevant(rel))[hits.query]
+    reached = hits.place() >= _needed(recall, judged.relevant(rel), rounding)[hits.query]
     best = np.zeros(hits.n)
     np.maximum.at(best, hits.query[reached], hits.precision()[reached])
     return best
 
 
-def _needed(recall: float, relevant: Ints) -> Ints:
+def _needed(recall: float, relevant: Ints, rounding: str) -> Ints:
     wanted = recall * relevant
     # Halves are rounded up, as lround does; NumPy's rint rounds them to even.
-    needed: Ints = (np.floor(wanted) + (wanted - np.floor(wanted) >= 0.5)).astype(np.int64)
+    nearest = np.floor(wanted) + (wanted - np.floor(wanted) >= 0.5)
+    needed: Ints = (nearest if rounding == "nearest" else wanted + 0.9).astype(np.int64)
     return needed
+
+
+@register(
+    formula="IPrecAvg = the mean of IPrec@r over the recall points r",
+    reference=f"Salton and McGill (1983), Introduction to Modern Information Retrieval; {TREC_EVAL}",
+    aliases=("11pt_avg",),
+)
+def IPrecAvg(
+    judged: Judged,
+    *,
+    points: Annotated[Numbers, Help("the recall points", low=0, high=1)] = _ELEVEN_POINTS,
+    rel: Rel = 1,
+    rounding: Rounding = "nearest",
+) -> Floats:
+    """Mean interpolated precision at recall points: eleven-point average precision, if none are given.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["x", "a", "y", "b"]}, ["IPrecAvg"])["IPrecAvg"]
+    0.5
+    """
+    # From the highest recall down, as trec_eval adds them up.
+    values = (IPrec(recall=point, rel=rel, rounding=rounding).compute(judged) for point in reversed(points))
+    total: Floats = sum(values, np.zeros(len(judged.queries)))
+    return total / len(points)

@@ -11,6 +11,8 @@ from karat.measures.documents.declarations import TREC_EVAL, Beta, K, Rel, monot
 from karat.measures.documents.recall import F, R
 from karat.registry import Help, register
 
+Worth = Annotated[float, Help("what each document of this kind is worth", low=-1e15, high=1e15)]
+
 
 @register(
     formula="SetP@k = relevant retrieved / retrieved, or / min(retrieved, R) with relative=true, of the top k",
@@ -84,3 +86,30 @@ def SetAP(judged: Judged, *, rel: Rel = 1) -> Floats:
     """
     relevant = judged.by_gold.graded(rel).count()
     return share(relevant * relevant, judged.retrieved * judged.relevant(rel))
+
+
+@register(
+    formula="Utility = rel_ret·a + nonrel_ret·b + rel_not_ret·c + nonrel_not_ret·d, a relevant documents retrieved,"
+    " b others retrieved, c = R − a, d = collection − a − b − c",
+    reference=f"{TREC_EVAL}; its option -N is the size of the collection",
+    bounds=(float("-inf"), float("inf")),
+    aliases=("utility",),
+)
+def Utility(
+    judged: Judged,
+    *,
+    rel: Rel = 1,
+    rel_ret: Worth = 1,
+    nonrel_ret: Worth = -1,
+    rel_not_ret: Worth = 0,
+    nonrel_not_ret: Worth = 0,
+    collection: Annotated[int, Help("the number of documents in the collection", low=0, high=2**53)] = 0,
+) -> Floats:
+    """What the retrieved set is worth to a user, for whom each document has a worth. By default, it is found − other.
+
+    >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": ["a", "x", "y"]}, ["Utility"])["Utility"]
+    -1.0
+    """
+    found, retrieved, relevant = judged.by_gold.graded(rel).count(), judged.retrieved, judged.relevant(rel)
+    worth: Floats = rel_ret * found + nonrel_ret * (retrieved - found) + rel_not_ret * (relevant - found)
+    return worth + nonrel_not_ret * (collection + found - retrieved - relevant)

@@ -1,0 +1,58 @@
+"""How trec_eval writes the parameters of a measure: after a point, and in its output after an underscore.
+
+A list of cut-offs stands for several measures (`P.5,10`), which `split_names` knows. These are one measure each:
+
+    utility.2,-1,0,0    11pt_avg..25,.5,.75    set_F.0.5    ndcg.1=3,2=9    rbp.p=0.8
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from karat.errors import KaratError, shown
+
+_NUMBER = r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
+_PAIR = rf"(?:p|{_NUMBER})=[^\s()@,=]++"
+_WITH_PAIRS = "ndcg|ndcg_p|ndcg_rel|Rndcg|G|rbp|rbp_resid"
+_WITH_NUMBERS = "utility|11pt_avg|set_F"
+_PAIRS = re.compile(rf"({_WITH_PAIRS})[._]({_PAIR}(?:,{_PAIR})*+)")
+_NUMBERS = re.compile(rf"({_WITH_NUMBERS})[._]({_NUMBER}(?:,{_NUMBER})*+)")
+_UTILITY = ("rel_ret", "nonrel_ret", "rel_not_ret", "nonrel_not_ret")
+
+
+def read_parameters(text: str) -> tuple[str, dict[str, str]] | None:
+    """The name of a measure in trec_eval, and its parameters as this measure has them here; None for other texts.
+
+    >>> read_parameters("ndcg.1=3,2=9"), read_parameters("set_F_0.25"), read_parameters("P.5")
+    (('ndcg', {'gains': '{1:3,2:9}'}), ('set_F', {'beta': '0.5'}), None)
+    """
+    if pairs := _PAIRS.fullmatch(text):
+        return pairs[1], _named(dict(pair.split("=") for pair in pairs[2].split(",")))
+    listed = _NUMBERS.fullmatch(text)
+    if listed is None:
+        return None
+    name, numbers = listed[1], listed[2].split(",")
+    if name == "11pt_avg":
+        return name, {"points": f"{{{listed[2]}}}"}
+    wanted = len(_UTILITY) if name == "utility" else 1
+    if len(numbers) != wanted:
+        hint = f"Write {'utility.1,-1,0,0' if name == 'utility' else 'set_F.0.5'}."
+        raise KaratError(f"{shown(text)}: {name} has {wanted} parameter{'s' * (wanted > 1)}", hint=hint)
+    if name == "utility":
+        return name, dict(zip(_UTILITY, numbers, strict=True))
+    # trec_eval's x is the square of beta.
+    return name, {"beta": repr(math.sqrt(max(0.0, float(numbers[0]))))}
+
+
+def continues(name: str, part: str) -> bool:
+    """Whether what follows a comma is one more parameter of this measure."""
+    if _PAIRS.fullmatch(name):
+        return re.fullmatch(_PAIR, part) is not None
+    return _NUMBERS.fullmatch(name) is not None and re.fullmatch(_NUMBER, part) is not None
+
+
+def _named(pairs: dict[str, str]) -> dict[str, str]:
+    """The persistence p, and the gains of grades."""
+    named = {"p": pairs.pop("p")} if "p" in pairs else {}
+    return named | ({"gains": f"{{{','.join(f'{grade}:{gain}' for grade, gain in pairs.items())}}}"} if pairs else {})
