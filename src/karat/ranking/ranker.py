@@ -31,6 +31,8 @@ class RankingRules:
     ties: Ties = "trec"
     duplicates: Duplicates = "error"
     ignore_identical_ids: bool = False
+    single_precision: bool = False
+    """Whether scores are compared as float32, as trec_eval 9 does."""
 
 
 @dataclass
@@ -152,9 +154,11 @@ class BatchRanker:
 
     def rank(self, batch: Batch) -> tuple[Batch, RankedBatch]:
         """The batch without the documents that the rules leave out, and the ranks of its judged documents."""
-        if isinstance(batch, ScoredRows):
-            return self._table(batch)
-        return self._lists(batch) if isinstance(batch, RankedLists) else self._scored(batch)
+        if isinstance(batch, RankedLists):
+            return self._lists(batch)
+        if self.rules.single_precision:
+            batch = replace(batch, scores=_in_single_precision(batch.scores))
+        return self._table(batch) if isinstance(batch, ScoredRows) else self._scored(batch)
 
     def _lists(self, batch: RankedLists) -> tuple[Batch, RankedBatch]:
         identical = 0
@@ -178,6 +182,8 @@ class BatchRanker:
             batch, identical = _mappings_without_identical_ids(batch)
         positions = self._positions(batch.queries)
         segment, names, gold, score = self.joiner.find_in_mappings(batch, positions)
+        if self.rules.single_precision:
+            score = _in_single_precision(score)
         ranks = ranks_by_score(batch, segment, score, names, self.truth.grades[gold], self.rules.ties)
         return batch, self._part(
             batch.queries, positions, batch.offsets[1:] - batch.offsets[:-1], segment, ranks, gold,
@@ -263,6 +269,12 @@ class BatchRanker:
             large_ties,
             without_key or {},
         )
+
+
+def _in_single_precision(scores: Floats) -> Floats:
+    """Scores as float32, in which nearly equal ones are equal, and very large ones infinite."""
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32).astype(np.float64)
 
 
 def without_identical_ids(batch: RankedLists) -> tuple[RankedLists, int]:
