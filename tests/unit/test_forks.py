@@ -11,7 +11,7 @@ import pytest
 # A thread is in the middle of a cached property; the child of a fork needs the same property of another object.
 SCRIPT = """
 import faulthandler, os, threading
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 
 started, done = threading.Event(), threading.Event()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Floats, Judged
 from karat.documents.fields import DocumentLike, document_keys
 from karat.errors import KaratError, shown

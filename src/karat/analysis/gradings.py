@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Bools, Floats, Ints, Judged, ranges
 from karat.registry import Measure
 from karat.registry.measure import BestGrades

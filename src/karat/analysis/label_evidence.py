@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.verdicts import Relation
 from karat.grounding.labels.selection import SelectedLabels
 from karat.grounding.verdict_file.columns import Against

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from karat.analysis.query_groups import NONE, grouped, name_of_groups, query_values, read_bins
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.errors import Message, Parameter, plural, require
 from karat.options import check_level, level_text
 from karat.output.printable import Tabular

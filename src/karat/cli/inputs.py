@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.errors import KaratError, did_you_mean, enumeration, shown
 from karat.options import UNKNOWN_LABELS, Order, Unknown, check_order
 from karat.reading.bytes.input_file import InputFile

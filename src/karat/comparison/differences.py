@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from karat.caching import cached_property
 from karat.comparison.method import IntervalMethod, Method
+from karat.data.caching import cached_property
 from karat.data.judged import Bools, Floats
 from karat.options import Test
 from karat.output.progress import progress_bar

@@ -6,7 +6,7 @@ import math
 import sys
 from dataclasses import dataclass
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.errors import KaratError, Parameter
 from karat.errors.arguments import as_number
 from karat.stats import queries_needed, smallest_difference

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from karat.caching import cached_property
 from karat.comparison.alignment import check_same_truth, check_system
 from karat.comparison.method import IntervalMethod, Method
 from karat.comparison.power import Power
+from karat.data.caching import cached_property
 from karat.errors import KaratError, Message, Parameter, plural, printable, require, safe_line, shown
 from karat.output.files import write_text
 from karat.output.printable import Tabular

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from karat.caching import cached_property
 from karat.comparison.compute import FEW_DIFFERING, compare_groups_of_queries
 from karat.comparison.result import Comparison, ComparisonExports, ComparisonRow
 from karat.comparison.sentences import sentence_for
@@ -19,6 +18,7 @@ from karat.comparison.tables import (
     intervals_text,
     method_text,
 )
+from karat.data.caching import cached_property
 from karat.errors import enumeration, plural, printable, require, safe_line
 from karat.options import level_text
 from karat.output.tables import DIGITS, Cell, Table, note_line

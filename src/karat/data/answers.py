@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Floats, Ints
 
 _PAIRS = 4_096

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Bools, Floats, Ints
 
 MAX_POSITION = 2**62

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 from karat.analysis.evidence import Evidence
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Bools, Floats, Judged, Pool
 from karat.data.spans import Spans
 from karat.errors import KaratError, Message, Parameter, Place, require, shown

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Floats, Ints, ranges
 from karat.documents.fields import DocumentLike
 from karat.documents.key import Key

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.errors import KaratError, did_you_mean, plural, require, shown
 from karat.errors.arguments import check_text
 from karat.registry.names import Value, check_length, format_name

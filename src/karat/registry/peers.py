@@ -8,30 +8,23 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from karat.registry.names import LONGEST_NAME, NUMBER, parse_name, split_names
+from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES
 
-_CUTOFFS = tuple("5 10 15 20 30 100 200 500 1000".split())
-_STANDARD_CUTOFFS = {
-    "map_cut": _CUTOFFS,
-    "ndcg_cut": _CUTOFFS,
-    "iprec_at_recall": tuple("0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00".split()),
-    "Rprec_mult": tuple("0.20 0.40 0.60 0.80 1.00 1.20 1.40 1.60 1.80 2.00".split()),
-    "unj": ("5", "10", "20"),
-}
-"""The cut-offs that trec_eval computes if it is given none."""
-
-LISTS_IN_TREC_EVAL = {"recall": ",".join(_CUTOFFS), "success": "1,5,10"}
+LISTS_IN_TREC_EVAL = {name: ",".join(CUTOFFS[name]) for name in ("recall", "success")}
 """Names that mean these cut-offs in trec_eval. Here, as in other tools, they mean all retrieved documents."""
-
-_LISTED = ",".join(_CUTOFFS)
-_OFFICIAL = f"num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P_{_LISTED}"
-_SETS = {
-    "official": _OFFICIAL,
-    "set": "num_q num_ret num_rel num_rel_ret utility set_P set_recall set_relative_P set_map set_F",
-    "all_trec": f"{_OFFICIAL} recall_{_LISTED} infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg"
-    f" ndcg_cut map_cut relative_P_{_LISTED} success_1,5,10 set_P set_relative_P set_recall set_map set_F"
-    " num_nonrel_judged_ret rbp rbp_resid unj",
+# A single measure has these names too, if only with a cut-off.
+_STANDARD_CUTOFFS = {
+    name: cutoffs for name, cutoffs in CUTOFFS.items() if name not in ("P", "relative_P", *LISTS_IN_TREC_EVAL)
 }
-"""Names of trec_eval for several measures. `runid` and `relstring`, which are texts, are missing."""
+_TEXTS = ("runid", "relstring")  # what is no number
+_SETS = {
+    name: " ".join(
+        f"{each}_{','.join(CUTOFFS[each])}" if each in CUTOFFS else each
+        for each in NICKNAMES[name]
+        if each not in _TEXTS
+    )
+    for name in ("official", "set", "all_trec")
+}
 
 NAMES_OF_SEVERAL = frozenset([*_STANDARD_CUTOFFS, *_SETS])
 
@@ -42,13 +35,12 @@ _NOT_IN_KARAT = {
     ).split(),
     "trec_eval": (
         "relstring prefs_simp prefs_pair prefs_avgjg prefs_simp_ret prefs_pair_ret prefs_simp_imp prefs_pair_imp"
-        " prefs_avgjg_imp"
-        " prefs_avgjg_ret prefs_avgjg_Rnonrel prefs_avgjg_Rnonrel_ret prefs_num_prefs_poss prefs_num_prefs_ful"
-        " prefs_num_prefs_ful_ret map_avgjg P_avgjg Rprec_mult_avgjg runid"
+        " prefs_avgjg_imp prefs_avgjg_ret prefs_avgjg_Rnonrel prefs_avgjg_Rnonrel_ret prefs_num_prefs_poss"
+        " prefs_num_prefs_ful prefs_num_prefs_ful_ret map_avgjg P_avgjg Rprec_mult_avgjg runid"
     ).split(),
     "MTEB": "main_score p-MRR robustness paired_accuracy".split(),
 }
-_SETS_NOT_IN_KARAT = "prefs all_prefs qrels_jg".split()
+_SETS_NOT_IN_KARAT = NICKNAMES.keys() - _SETS.keys()
 
 _FROM_VERDICTS = "from labels by people or a model (--verdicts)."
 _PASSAGES = "If the relevant passages are known,"

@@ -174,10 +174,15 @@ def _select(named: str | Measure, rel: float | None, subjects: Collection[Subjec
         return measure
     # `AP(rel=1)` is the measure AP, because defaults are left out of the settings, but its name sets rel.
     sets_rel = "rel" in dict(measure.settings) or (isinstance(named, str) and "rel" in parse_name(named).parameters)
+    return measure if sets_rel else with_level(measure, rel)
+
+
+def with_level(measure: Measure, rel: float) -> Measure:
+    """The measure with this lowest relevant grade, if it has one."""
     parameter = measure.definition.parameters.get("rel")
     # In graded measures, `rel` has another meaning, and its default is not 1.
     is_threshold = parameter is not None and (parameter.help.is_threshold or parameter.default == 1)
-    return measure(rel=rel) if is_threshold and not sets_rel else measure
+    return measure(rel=rel) if is_threshold else measure
 
 
 def _parse_for(name: str, subjects: Collection[Subject], rubrics: Rubrics) -> Measure:

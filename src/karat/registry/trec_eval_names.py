@@ -12,6 +12,38 @@ import re
 
 from karat.errors import KaratError, shown
 
+_LISTED = tuple("5 10 15 20 30 100 200 500 1000".split())
+CUTOFFS = {
+    "iprec_at_recall": tuple("0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00".split()),
+    "P": _LISTED,
+    "recall": _LISTED,
+    "Rprec_mult": tuple("0.20 0.40 0.60 0.80 1.00 1.20 1.40 1.60 1.80 2.00".split()),
+    "ndcg_cut": _LISTED,
+    "map_cut": _LISTED,
+    "relative_P": _LISTED,
+    "success": ("1", "5", "10"),
+    "unj": ("5", "10", "20"),
+}
+"""The cut-offs that trec_eval computes if it is given none."""
+
+_OFFICIAL = "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P"
+_PREFERENCES = "runid num_q prefs_num_prefs_poss prefs_num_prefs_ful prefs_num_prefs_ful_ret prefs_simp prefs_pair"
+NICKNAMES = {
+    name: tuple(measures.split())
+    for name, measures in {
+        "official": _OFFICIAL,
+        "set": "runid num_q num_ret num_rel num_rel_ret utility set_P set_recall set_relative_P set_map set_F",
+        "all_trec": f"{_OFFICIAL} relstring recall infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel"
+        " Rndcg ndcg_cut map_cut relative_P success set_P set_relative_P set_recall set_map set_F"
+        " num_nonrel_judged_ret rbp rbp_resid unj",
+        "prefs": f"{_PREFERENCES} prefs_avgjg",
+        "all_prefs": f"{_PREFERENCES} prefs_avgjg prefs_avgjg_Rnonrel prefs_simp_ret prefs_pair_ret prefs_avgjg_ret"
+        " prefs_avgjg_Rnonrel_ret prefs_simp_imp prefs_pair_imp prefs_avgjg_imp",
+        "qrels_jg": "runid num_q map_avgjg P_avgjg Rprec_mult_avgjg",
+    }.items()
+}
+"""The names of trec_eval for several measures, which are here in the order of its output."""
+
 _NUMBER = r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
 _PAIR = rf"(?:p|{_NUMBER})=[^\s()@,=]++"
 _WITH_PAIRS = "ndcg|ndcg_p|ndcg_rel|Rndcg|G|rbp|rbp_resid"

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from karat.caching import cached_property
 from karat.comparison import Comparison, Method, compare_with
 from karat.comparison.alignment import align_systems, check_finite
+from karat.data.caching import cached_property
 from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Message, Parameter, plural, require
 from karat.measures import meanings

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Bools, Floats
 from karat.output.progress import progress_bar
 from karat.scores.combining import after_mean, before_mean, combination, range_of_terms

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Floats
 from karat.errors import KaratError, Place, enumeration, require, shown
 from karat.reading.columns import missing_columns

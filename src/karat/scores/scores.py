@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Message, Parameter, did_you_mean, plural, safe_line, shown
 from karat.errors.arguments import as_count, check_mapping, check_names, check_text

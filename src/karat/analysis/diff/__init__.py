@@ -13,7 +13,7 @@ from karat.analysis.diff.query_diff import LabelChange, Move, QueryDiff, label_c
 from karat.analysis.diff.tables import QueryInFull, table
 from karat.analysis.evidence import Evidence
 from karat.analysis.texts import ShownTexts, id_and_text, label
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Floats, Ints
 from karat.documents.fields import DocumentLike
 from karat.errors import KaratError, Parameter, did_you_mean, enumeration, plural, require, safe_line, shown

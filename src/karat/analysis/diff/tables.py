@@ -12,7 +12,7 @@ from karat.analysis.diff.query_diff import LabelChange, Move, QueryDiff
 from karat.analysis.explain import QUESTION_WIDTH
 from karat.analysis.rankings import Ranking, read_ranking
 from karat.analysis.texts import WIDTH, label
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.errors import plural
 from karat.measures import meanings
 from karat.output.printable import Printable

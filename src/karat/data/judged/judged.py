@@ -17,7 +17,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged.arrays import Bools, Floats, Ints, distinct, place_in_query, read_only
 from karat.data.judged.view import View
 
@@ -170,6 +170,18 @@ class Judged:
             hit_rank=place_in_query(query[first])[np.cumsum(first) - 1],
             hit_grade=self.hit_grade[known],
             hit_gold=self.hit_gold[known],
+        )
+
+    def top(self, k: int) -> Judged:
+        """The same run with its first k ranks only."""
+        kept = self.hit_rank <= k
+        return replace(
+            self,
+            retrieved=self.depth(k),
+            hit_query=self.hit_query[kept],
+            hit_rank=self.hit_rank[kept],
+            hit_grade=self.hit_grade[kept],
+            hit_gold=self.hit_gold[kept],
         )
 
     def regraded(self, grades: Floats) -> Judged:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Bools, Floats, Ints, Judged, place_in_query, ranges
 from karat.data.verdicts.citations import Citations
 from karat.data.verdicts.labels import (

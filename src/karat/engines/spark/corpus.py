@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.engines.spark.columns import arrow_schema, numbered
 from karat.engines.spark.files import spark_files
 from karat.engines.spark.inputs import as_text, checked_frame

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Bools, Ints
 from karat.errors import KaratError, shown
 from karat.grounding.responses.responses import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Ints, place_in_query
 from karat.data.verdicts import SETS
 from karat.errors import KaratError, shown

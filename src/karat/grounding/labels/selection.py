@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Ints
 from karat.data.verdicts import Verdicts
 from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, plural, safe_line, shown

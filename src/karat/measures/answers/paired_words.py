@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Bools, Ints, place_in_query
 from karat.measures.answers.normalizers import NORMALIZERS, Normalizer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.reading.columns.numbers import number_of
 from karat.reading.columns.spellings import find_column, is_spelling
 from karat.reading.contents.samples import Sample

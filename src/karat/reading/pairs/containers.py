@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Bools, Floats, Ints
 from karat.documents.fields import DocumentLike
 from karat.documents.key import Key, TextOfId

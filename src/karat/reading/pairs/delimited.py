@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.errors import KaratError, Place, plural
 from karat.reading.bytes.delimited_text import SEPARATORS, Row, TooLongError, UnclosedError, parsed_rows, row_error
 from karat.reading.bytes.input_file import Block, InputFile, Progress

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.data.judged import Floats
 from karat.errors import KaratError, Place, shown
 from karat.reading.pairs.arrays import Column, ColumnBuilder, text_column

@@ -7,6 +7,7 @@ tabs; blank lines and lines that begin with # are skipped.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -99,7 +100,29 @@ QRELS = Layout(
 )  # fmt: skip
 
 _FIRST_LINES = 20
+_END = 1 << 16  # bytes in which the last line is, unless others that are blank or comments follow it
 _COMMENT = ord("#")
+
+
+def last_tag(run: InputFile) -> str:
+    """The name of a run: the sixth column of the last line with data; empty if there is none."""
+    tag = b""
+    if not run.is_compressed():
+        with run.seekable() as file:
+            start = max(0, file.seek(0, os.SEEK_END) - _END)
+            file.seek(start)
+            # The first line may be cut.
+            tag = _tag(file.read().splitlines()[1 if start else 0 :])
+    if not tag:
+        for block in run.blocks():
+            tag = _tag(bytes(block.data).splitlines()) or tag
+    return tag.decode("utf-8", "backslashreplace")
+
+
+def _tag(lines: list[bytes]) -> bytes:
+    at = RUN.columns.index("tag")
+    rows = (row for row in map(bytes.split, reversed(lines)) if row and row[0][0] != _COMMENT)
+    return next((row[at] for row in rows if len(row) > at), b"")
 
 
 def layout_of_trec(number: Number) -> Layout:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, Literal
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.errors import KaratError, Parameter, Place, plural, require
 from karat.errors.arguments import sorted_set

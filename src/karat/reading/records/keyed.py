@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
-from karat.caching import cached_property
+from karat.data.caching import cached_property
 from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.normalization import normalizer
 from karat.errors import KaratError, Message, Parameter, Place, shown

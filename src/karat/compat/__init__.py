@@ -1,0 +1,5 @@
+"""karat under the interfaces of other tools, which compute nothing themselves.
+
+measures      trec_eval's measures by its own names, in its own order → measures of karat
+trec_eval     trec_eval's output for ground truth and a run
+"""
