@@ -77,6 +77,7 @@ ROWS = (
     Row("ir-measures", "file to scores", "", "ir-measures", faster=15, readme="TREC file to scores"),
     Row("ranx", "file to scores", "", "ranx", faster=50, readme="TREC file to scores, ranx already compiled"),
     Row("ranx-first", "file to scores, nothing compiled yet", "first", "ranx", faster=50),
+    Row("trec", "TREC files to trec_eval's official measures (karat trec)", "trec", "pytrec-eval-terrier", faster=9),
     Row("dict", "dict of dicts to scores", "dict", "pytrec-eval-terrier", faster=5),
     Row("two-queries", "two queries in memory, 5 measures", "two-queries 5", "pytrec-eval-terrier", below=0.002),
     Row("two-queries-91", "two queries in memory, 91 measures", "two-queries 91", "pytrec-eval-terrier", below=0.015),

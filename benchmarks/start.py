@@ -48,6 +48,7 @@ ROWS = (
     Row("karat --version", (*KARAT, "--version")),
     Row("karat --help", (*KARAT, "--help")),
     Row("karat evaluate", (*KARAT, "evaluate", "truth.qrels", "one.trec"), 0.3, 2.2),
+    Row("karat trec", (*KARAT, "trec", "truth.qrels", "one.trec"), 0.3),
     Row("karat compare, two systems", (*KARAT, "compare", "truth.qrels", "one.trec", "two.trec"), 0.4),
     Row("karat gate, minimum", (*KARAT, "gate", "truth.qrels", "one.trec", "--min", "nDCG@10=0.1"), 0.4),
     Row(

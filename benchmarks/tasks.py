@@ -2,8 +2,8 @@
 
 Tasks on documents and evaluators are in component_tasks.py, on chunks in matching_tasks.py, on answers in
 answer_tasks.py, on significance tests in significance_tasks.py, on compressed files in compression_tasks.py, on JSON in
-json_tasks.py, on Parquet in table_tasks.py, on labels in verdict_tasks.py, on judges in judge_tasks.py, and on small
-calls in small_tasks.py.
+json_tasks.py, on Parquet in table_tasks.py, on trec_eval's command in trec_tasks.py, on labels in verdict_tasks.py, on
+judges in judge_tasks.py, and on small calls in small_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. Except in tasks named "first",
 everything is warmed up before, for karat and its peers alike: the file is in the page cache, and each library has
@@ -29,12 +29,15 @@ import matching_tasks
 import significance_tasks
 import small_tasks
 import table_tasks
+import trec_tasks
 import verdict_tasks
 from sizes import FULL, SMALL, Size
 
 MEASURES = ("AP", "nDCG@10", "RR", "R@100")
 ONE_PER_MODULE = {
-    kind: module for module in (compression_tasks, judge_tasks, table_tasks, verdict_tasks) for kind in module.TASKS
+    kind: module
+    for module in (compression_tasks, judge_tasks, table_tasks, trec_tasks, verdict_tasks)
+    for kind in module.TASKS
 }
 Means = dict[str, float]
 Evaluate = Callable[[Any, Any], Means]

@@ -24,6 +24,7 @@ WORDS = {
     "gate": "truth.qrels a.trec --min AP=0.1",
     "report": "truth.qrels a.trec b.trec -o report.html",
     "convert": "a.trec run.csv",
+    "trec": "truth.qrels a.trec",
     "judge": "results.jsonl --task support --estimate",
     "verdicts summary": "verdicts.jsonl",
     "verdicts agreement": "verdicts.jsonl --truth truth.qrels",

@@ -45,6 +45,8 @@ MAY_LOAD = {
     ("compare", TRUTH, ONE, TWO): COMPARING | RESAMPLING,
     ("diff", TRUTH, ONE, TWO): {*COMPARING, "karat.analysis.diff", "karat.analysis.explain"},
     ("gate", TRUTH, ONE, "--min", "nDCG@10=0.1"): {*COMPARING, "karat.comparison.gate"},
+    ("trec", TRUTH, ONE): EVALUATION,
+    ("trec", "-c", "-q", "-m", "all_trec", "--trec-eval", "9", TRUTH, ONE): EVALUATION,
     ("convert", ONE, os.devnull, "--output-format", "csv"): {
         *EVALUATION,
         *ARROW,

@@ -161,6 +161,7 @@ _INPUTS = (
         "diff FILE run.trec other.trec", "gate FILE run.trec --min AP=0.1", "evaluate FILE run.trec --bounds",
         "evaluate FILE run.trec --explain q1", "evaluate FILE run.trec --by relevant",
         "convert FILE out.parquet", "convert FILE - --as truth --output-format json",
+        "trec -c -q -m all_trec FILE run.trec", "trec -c --trec-eval 9 -J FILE run.trec",
     )),
     Input("run.trec", (
         "evaluate truth.qrels FILE", "evaluate truth.qrels FILE other.trec --ci", "compare truth.qrels FILE other.trec",
@@ -168,7 +169,8 @@ _INPUTS = (
         "gate truth.qrels other.trec --baseline FILE --max-drop AP=0.01", "evaluate truth.qrels FILE --explain q1",
         "evaluate truth.qrels FILE --ties best --duplicates first --missing skip -m P@5 -m nDCG",
         "evaluate FILE run.trec", "convert FILE out.feather", "convert FILE out.jsonl.zst --as run",
-        "convert FILE - --as run --output-format trec",
+        "convert FILE - --as run --output-format trec", "trec -c -q -m all_trec truth.qrels FILE",
+        "trec -c --trec-eval 9 -M 2 -l 2 truth.qrels FILE",
     )),
     *(Input(f"truth.{kind}", ("evaluate FILE run.trec", "evaluate FILE run.csv", "compare FILE run.trec other.trec"))
       for kind in ("csv", "tsv")),

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from karat.cli import options as opt
 from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, Command
+from karat.errors import Parameter, require
 
-_LONG_MAX = 2**31 - 1
+LARGEST = 2**31 - 1
+Check = Callable[[click.Context, click.Parameter, int | None], int | None]
+
+
+def between(low: int, high: int) -> Check:
+    """A check of the value of an option."""
+
+    def check(_: click.Context, option: click.Parameter, value: int | None) -> int | None:
+        is_valid = value is None or low <= value <= high
+        require(is_valid, [Parameter(str(option.name), value), f" is not a whole number from {low} to {high}"])
+        return value
+
+    return check
 
 
 @click.command("trec", cls=Command, example="karat trec -q -m official -m ndcg_cut.10,20 truth.qrels runs/bm25.trec")
@@ -30,7 +44,8 @@ _LONG_MAX = 2**31 - 1
     "--level_for_rel",
     "level",
     group=MEASURES,
-    type=click.IntRange(0, _LONG_MAX),
+    type=int,
+    callback=between(0, LARGEST),
     default=1,
     show_default=True,
     metavar="LEVEL",
@@ -41,7 +56,8 @@ _LONG_MAX = 2**31 - 1
     "--Number_docs_in_coll",
     "collection",
     group=MEASURES,
-    type=click.IntRange(0, 2**53),
+    type=int,
+    callback=between(0, 2**53),
     default=0,
     metavar="NUM",
     help="The number of documents in the collection, for utility.",
@@ -59,7 +75,8 @@ _LONG_MAX = 2**31 - 1
     "--Max_retrieved_per_topic",
     "depth",
     group=EVALUATED,
-    type=click.IntRange(1, _LONG_MAX),
+    type=int,
+    callback=between(1, LARGEST),
     metavar="MAX",
     help="Evaluate only the first MAX documents of each query.",
 )

@@ -134,7 +134,7 @@ def _example(stem: str) -> str:
 def _whole(stem: str, text: str) -> int:
     """A cut-off: a fraction is cut off, as in trec_eval."""
     number = _share(stem, text)
-    require(1 <= number < 2**31, f"{shown(text)}: a cut-off of {stem} is at least 1", f"Write -m {stem}.5,10.")
+    require(1 <= number < 2**31, f"{shown(text)} is not a cut-off of {stem}: cut-offs are between 1 and {2**31 - 1}")
     return math.trunc(number)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from karat.compat.measures import PrintedMeasure, Version, printed_measures
 from karat.data.caching import cached_property
 from karat.data.judged import Floats, Ints, Judged
-from karat.errors import KaratError, Place, first_few, plural, require
+from karat.errors import KaratError, Parameter, Place, first_few, plural, require
 from karat.matching.matchers import Same
 from karat.ranking import RankingRules, rank_judged
 from karat.reading.bytes.input_file import InputFile, Progress
@@ -71,11 +72,14 @@ def run_trec_eval(truth: str, run: str, options: TrecOptions, progress: Progress
         options.measures, level=options.level, version=options.version, collection=options.collection
     )
     require(columns, "there is nothing to compute", "Name a measure: -m map.")
-    judgments = read_truth(InputFile(truth), format="trec")
-    _check_grades(judgments, InputFile(truth).name)
     file = InputFile(run)
-    source = read_run(file, judgments, format="trec", progress=progress)
-    judged, observations = rank_judged(judgments, source, RankingRules(single_precision=options.version == 9), Same())
+    with _hint_on_options("karat evaluate reads other formats."):
+        judgments = read_truth(InputFile(truth), format="trec")
+        source = read_run(file, judgments, format="trec", progress=progress)
+    _check_grades(judgments, InputFile(truth).name)
+    rules = RankingRules(single_precision=options.version == 9)
+    with _hint_on_options("karat evaluate --duplicates first keeps the higher rank."):
+        judged, observations = rank_judged(judgments, source, rules, Same())
     if not judged.in_run.any() and not options.complete:
         from karat.evaluation.findings import no_common_queries
 
@@ -84,6 +88,17 @@ def run_trec_eval(truth: str, run: str, options: TrecOptions, progress: Progress
     judged = judged.judged_only if options.judged_only else judged
     tag = last_tag(file) if options.summary and any(column.stem == "runid" for column in columns) else ""
     return _Evaluation(columns, judged, options, tag, file.name).output()
+
+
+@contextmanager
+def _hint_on_options(hint: str) -> Iterator[None]:
+    """Replace a hint that names an option, because trec_eval has no such options."""
+    try:
+        yield
+    except KaratError as error:
+        if any(isinstance(part, Parameter) for part in error.hint_parts):
+            raise error.but(hint=hint) from None
+        raise
 
 
 def _check_grades(truth: Truth, name: str) -> None:
