@@ -23,6 +23,7 @@ from typing import Any
 import answer_tasks
 import component_tasks
 import compression_tasks
+import evaluator_tasks
 import json_tasks
 import judge_tasks
 import matching_tasks
@@ -62,6 +63,8 @@ def main(name: str, size: Size) -> None:
     elif kind in small_tasks.TASKS:
         seconds, means = clocked(small_tasks.prepared(library, kind, size))
         seconds /= small_tasks.CALLS
+    elif kind in evaluator_tasks.TASKS:
+        seconds, means = clocked(evaluator_tasks.prepared(library, kind, size))
     elif kind in ONE_PER_MODULE:
         seconds, means = clocked(ONE_PER_MODULE[kind].prepared(library, size))
     elif kind == "dict":
