@@ -58,13 +58,12 @@ def main(name: str, size: Size) -> None:
     elif kind in significance_tasks.TASKS:
         seconds, means = clocked(significance_tasks.prepared(library, kind, size))
         seconds *= significance_tasks.scale(library, kind)
-    elif kind in json_tasks.TASKS:
-        seconds, means = clocked(json_tasks.prepared(library, kind, size))
+    elif kind in (*json_tasks.TASKS, *evaluator_tasks.TASKS):
+        module = json_tasks if kind in json_tasks.TASKS else evaluator_tasks
+        seconds, means = clocked(module.prepared(library, kind, size))
     elif kind in small_tasks.TASKS:
         seconds, means = clocked(small_tasks.prepared(library, kind, size))
         seconds /= small_tasks.CALLS
-    elif kind in evaluator_tasks.TASKS:
-        seconds, means = clocked(evaluator_tasks.prepared(library, kind, size))
     elif kind in ONE_PER_MODULE:
         seconds, means = clocked(ONE_PER_MODULE[kind].prepared(library, size))
     elif kind == "dict":

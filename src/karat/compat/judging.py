@@ -61,8 +61,13 @@ class Judge:
         position = {query: at for at, query in enumerate(judged.queries)}
         order = [position[query] for query in run if query in position]
         rows = np.array(columns).reshape(len(columns), len(order)).T[order].tolist()
-        queries = map(judged.queries.__getitem__, order)
-        return {query: dict(zip(self.measures, row, strict=True)) for query, row in zip(queries, rows, strict=True)}
+        # A copy of a dictionary has room for all its names, which one that grows has to find again and again.
+        names = dict.fromkeys(self.measures, 0.0)
+        values: dict[str, dict[str, float]] = {}
+        for at, row in zip(order, rows, strict=True):
+            values[judged.queries[at]] = of_query = names.copy()
+            of_query.update(zip(names, row, strict=True))
+        return values
 
     def _read_run(self, run: Any) -> InMemoryRun:
         read = _read(run_from_mapping, run, "scores")
