@@ -184,7 +184,10 @@ def _is_id(key: Key) -> bool:
 
 def _with_query_ids(queries: Mapping[Any, Any], name: str) -> Iterable[tuple[str, Any]]:
     """The id of each query as a text, with its documents."""
-    keys, documents = zip(*queries.items(), strict=True) if queries else ((), ())
+    if type(queries) is dict:
+        keys, documents = (*queries,), (*queries.values(),)
+    else:
+        keys, documents = zip(*queries.items(), strict=True) if queries else ((), ())
     ids = valid_ids(keys) or [_query_id(key, name) for key in keys]
     if len(set(ids)) < len(ids):
         twice = next(query for query, times in Counter(ids).items() if times > 1)
