@@ -89,6 +89,13 @@ def test_measures_are_printed_in_the_order_of_trec_eval_and_of_several_parameter
     assert [name for name, _ in found] == ["num_q", "map", "P_3", "P_9", "set_F"]
 
 
+def test_recall_points_that_are_printed_alike_have_values_of_their_own(folder: Path) -> None:
+    (folder / "qrels").write_text("".join(f"q1 0 d{at} 1\n" for at in range(200)))
+    (folder / "run").write_text("q1 Q0 d0 1 9 t\nq1 Q0 x 2 8 t\nq1 Q0 d1 3 7 t\n")
+    done = trec(folder, "-m iprec_at_recall.0.006,0.011 qrels run")
+    assert done.stdout == "iprec_at_recall_0.01  \tall\t1.0000\niprec_at_recall_0.01  \tall\t0.6667\n"
+
+
 def test_unretrieved_documents_have_a_utility_if_the_size_of_the_collection_is_given(folder: Path) -> None:
     found = values(trec(folder, "-q -m utility.0,0,0,1 -N 100 qrels run"))
     assert (found["utility_0,0,0,1", "q1"], found["utility_0,0,0,1", "q2"]) == ("95.0000", "98.0000")
@@ -219,4 +226,4 @@ def test_any_text_is_a_list_of_measures_or_a_clear_error(text: str) -> None:
     except KaratError:
         return
     assert columns
-    assert len({column.name for column in columns}) == len(columns)
+    assert len(set(columns)) == len(columns)

@@ -116,6 +116,25 @@ def test_by_the_rules_of_version_9_every_line_has_the_value_of_pytrec_eval(seed:
     assert {key: value for key, value in lines.items() if key not in texts} == expected
 
 
+def test_a_large_file_is_read_by_the_rules_of_version_9_too(tmp_path: Path) -> None:
+    random = Random(7)
+    queries = [f"query-{number:03}" for number in range(30)]
+    documents = [f"document-{number}" for number in range(900)]
+    truth = {query: {doc: random.randint(-1, 3) for doc in random.sample(documents, 30)} for query in queries}
+    # As float32, many of these scores are equal.
+    run = {query: {doc: 20 + random.random() / 1e5 for doc in documents} for query in queries}
+    files = write_files(tmp_path, truth, run)
+    assert Path(files[1]).stat().st_size > 1 << 19  # which is read with Arrow
+    values = trec_eval(truth, run, {"map", "ndcg", "bpref"})
+    lines = printed(run_trec_eval(*files, TrecOptions(("map", "ndcg", "bpref"), per_query=True, version=9)).text)
+    others = printed(run_trec_eval(*files, TrecOptions(("map", "ndcg", "bpref"), per_query=True)).text)
+    for query, of_query in values.items():
+        assert {name: lines[query, name] for name in of_query} == {
+            name: as_printed(name, value) for name, value in of_query.items()
+        }
+    assert others != lines
+
+
 @pytest.mark.parametrize("name", PARAMETERS[3:])
 def test_measures_with_parameters_have_the_values_of_pytrec_eval(name: str, tmp_path: Path) -> None:
     stem = name.partition(".")[0]

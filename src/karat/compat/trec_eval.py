@@ -140,12 +140,12 @@ class _Evaluation:
         return ordered[in_run[ordered]] if self.options.version == 9 else ordered
 
     @cached_property
-    def values(self) -> dict[str, Floats]:
-        """What is added up, for each query of the ground truth."""
-        values = {column.name: column.values(self.judged) for column in self.columns if column.measure}
-        for column in self.columns:
+    def values(self) -> dict[PrintedMeasure, Floats]:
+        """What is added up, for each query of the ground truth. Two recall points may be printed as the same name."""
+        values = {column: column.values(self.judged) for column in self.columns if column.measure}
+        for column in values:
             if column.stem == "utility":  # as if nothing had been evaluated
-                values[column.name][~self.judged.in_run] = 0
+                values[column][~self.judged.in_run] = 0
         return values
 
     def lines_of_queries(self, queries: Ints) -> Iterator[str]:
@@ -156,7 +156,7 @@ class _Evaluation:
                 texts.append((column.name, self._relevance(queries, column.length)))
             elif column.combine in ("mean", "sum") and column.stem != "num_q":
                 form = _form(column)
-                texts.append((column.name, [form % value for value in self.values[column.name][queries].tolist()]))
+                texts.append((column.name, [form % value for value in self.values[column][queries].tolist()]))
         names = [self.judged.queries[query] for query in queries.tolist()]
         for at, query in enumerate(names):
             yield from (_line(name, query, of_queries[at]) for name, of_queries in texts)
@@ -175,7 +175,7 @@ class _Evaluation:
             return float((self.judged.gold_grade > 0).sum())  # whatever the level is
         if column.stem == "num_q":
             return n
-        terms = self.values[column.name][self.queries]
+        terms = self.values[column][self.queries]
         absent = (n - len(terms)) * float(before_mean(np.zeros(1), combine)[0])
         # One after the other, as trec_eval adds them up: the last digit that is printed may depend on it.
         total = float(np.add.accumulate(terms)[-1]) if len(terms) else 0.0
