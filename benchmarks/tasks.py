@@ -23,6 +23,7 @@ from typing import Any
 import answer_tasks
 import component_tasks
 import compression_tasks
+import evaluator_tasks
 import json_tasks
 import judge_tasks
 import matching_tasks
@@ -57,8 +58,9 @@ def main(name: str, size: Size) -> None:
     elif kind in significance_tasks.TASKS:
         seconds, means = clocked(significance_tasks.prepared(library, kind, size))
         seconds *= significance_tasks.scale(library, kind)
-    elif kind in json_tasks.TASKS:
-        seconds, means = clocked(json_tasks.prepared(library, kind, size))
+    elif kind in (*json_tasks.TASKS, *evaluator_tasks.TASKS):
+        module = json_tasks if kind in json_tasks.TASKS else evaluator_tasks
+        seconds, means = clocked(module.prepared(library, kind, size))
     elif kind in small_tasks.TASKS:
         seconds, means = clocked(small_tasks.prepared(library, kind, size))
         seconds /= small_tasks.CALLS

@@ -6,11 +6,14 @@ All take the truth as {query: {document: grade}} and the run as {query: {documen
 
 import atexit
 import functools
+import importlib.util
 import json
 import math
+import multiprocessing
 import shutil
 import subprocess
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -50,6 +53,30 @@ def trec_eval(
         "judged_only": judged_only,
     }
     return _request_trec_eval(json.dumps(request))
+
+
+def in_pytrec_eval(work: Callable[[Any], Any]) -> Any:
+    """The result of calls of pytrec_eval, or the type of their exception.
+
+    They run in a fork: trec_eval corrupts its memory on some input, and ends the process on other.
+    """
+    if importlib.util.find_spec("pytrec_eval") is None:
+        pytest.skip("pytrec-eval-terrier is not installed for this machine: run tests/parity/install_peers.py")
+    receive, send = multiprocessing.Pipe(duplex=False)
+
+    def in_fork() -> None:
+        try:
+            send.send(work(importlib.import_module("pytrec_eval")))
+        except Exception as error:  # its type is the result
+            send.send(type(error))
+
+    process = multiprocessing.get_context("fork").Process(target=in_fork)
+    process.start()
+    send.close()
+    try:
+        return receive.recv()
+    finally:
+        process.join()
 
 
 def err(qrels: Truth, run: Run, k: int) -> dict[str, float]:

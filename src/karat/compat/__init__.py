@@ -2,4 +2,6 @@
 
 measures      trec_eval's measures by its own names, in its own order → measures of karat
 trec_eval     trec_eval's output for ground truth and a run
+pytrec_eval   the functions and the class of pytrec_eval; `pytrec_eval_names` reads its names of measures, and `judging`
+              its dictionaries
 """

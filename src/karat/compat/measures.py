@@ -33,7 +33,8 @@ OF_VERSION_9 = tuple(name for name in MEASURES if name not in (*ONLY_IN_VERSION_
 
 # The measures whose cut-offs are shares, which are printed with two digits.
 _SHARES = ("iprec_at_recall", "Rprec_mult")
-_WITH_PARAMETERS = ("utility", "11pt_avg", "set_F", "G", "ndcg", "ndcg_rel", "Rndcg", "rbp", "rbp_resid")
+WITH_PARAMETERS = ("utility", "11pt_avg", "set_F", "G", "ndcg", "ndcg_rel", "Rndcg", "rbp", "rbp_resid")
+"""the measures that take parameters which are no cut-offs"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def printed_measures(
         names = NICKNAMES.get(stem, (stem,))
         _check(stem, names, version)
         require(given or not point, f"{shown(text)} lacks parameters after the point", f"Write {stem}.")
-        takes = stem in CUTOFFS or stem in _WITH_PARAMETERS or stem == "relstring"
+        takes = stem in CUTOFFS or stem in WITH_PARAMETERS or stem == "relstring"
         require(takes or not given, f"{shown(text)}: {stem} takes no parameters", f"Write {stem}.")
         for name in names if version == 10 else (name for name in names if name not in ONLY_IN_VERSION_10):
             if parameters.get(name) is None:  # of several lists of parameters, the first one counts

@@ -18,7 +18,7 @@ from karat.reading.pairs.containers import ScoredMappings, ScoredRows
 
 # If comparing the scores of a query's judged documents with all its scores takes fewer steps than this, the query is
 # compared together with others; otherwise its scores are sorted.
-_FEW_STEPS = 4096
+_FEW_STEPS = 2048
 _STEPS_AT_ONCE = 1 << 22
 _DOCUMENTS_AT_ONCE = 1 << 10
 
@@ -134,22 +134,28 @@ def _count(scores: Floats, offsets: Ints, segment: Ints, score: Floats) -> tuple
 
 
 def _count_in_each(scores: Floats, offsets: Ints, segment: Ints, score: Floats) -> tuple[Ints, Ints]:
-    """The same for one query after the other, sorting its scores."""
-    bounds = stretches(segment)
-    queries = segment[bounds[:-1]]
-    # How many scores of its query are at most the wanted one, and how many are below it.
-    up_to, below = np.empty(len(segment), np.int64), np.empty(len(segment), np.int64)
-    rows = zip(offsets[queries].tolist(), offsets[queries + 1].tolist(), strict=True)
-    for (first, beyond), (start, stop) in zip(rows, pairwise(bounds.tolist()), strict=True):
-        ascending = scores[first:beyond].copy()
-        ascending.sort()
-        up_to[start:stop] = ascending.searchsorted(score[start:stop], "right")
-        below[start:stop] = ascending.searchsorted(score[start:stop], "left")
-    return offsets[segment + 1] - offsets[segment] - up_to, up_to - below
+    """The same, sorting the scores of each query."""
+    queries = distinct(segment)
+    sizes = offsets[queries + 1] - offsets[queries]
+    beyond = sizes.cumsum()
+    # Complex numbers are ordered by their real parts, then by their imaginary parts.
+    keys = np.empty(beyond[-1], np.complex128)
+    keys.real = queries.repeat(sizes)
+    ascending = scores[ranges(offsets[queries], sizes)]
+    for start, stop in pairwise([0, *beyond.tolist()]):
+        ascending[start:stop].sort()
+    keys.imag = ascending
+    wanted = np.empty(len(segment), np.complex128)
+    wanted.real, wanted.imag = segment, score
+    up_to = keys.searchsorted(wanted, "right")
+    return beyond[queries.searchsorted(segment)] - up_to, up_to - keys.searchsorted(wanted, "left")
 
 
 def _count_at_once(scores: Floats, starts: Ints, sizes: Ints, score: Floats) -> tuple[Ints, Ints]:
     """The same for several queries at once, comparing each score with all scores of its query."""
+    if (sizes == sizes[0]).all():  # as usual
+        rows, column = np.lib.stride_tricks.sliding_window_view(scores, sizes[0])[starts], score[:, None]
+        return np.count_nonzero(rows > column, axis=1), np.count_nonzero(rows == column, axis=1)
     theirs, own = scores[ranges(starts, sizes)], score.repeat(sizes)
     bounds = sizes.cumsum() - sizes
     return np.add.reduceat(theirs > own, bounds, dtype=np.int64), np.add.reduceat(theirs == own, bounds, dtype=np.int64)

@@ -63,7 +63,10 @@ def wins_ties_losses(differences: Floats, higher_is_better: bool) -> tuple[int, 
 
 def before_mean(values: Floats, combine: Combine) -> Floats:
     """The values to average, from the values of a measure: logarithms for a geometric mean."""
-    return np.log(np.maximum(values, _SMALLEST)) if combine == "geometric" else values
+    if combine != "geometric":
+        return values
+    # As the C library computes them: NumPy's may differ in the last bit, depending on the processor.
+    return np.array([math.log(value) for value in np.maximum(values, _SMALLEST).tolist()], np.float64)
 
 
 def after_mean(value: float, combine: Combine, n: int) -> float:

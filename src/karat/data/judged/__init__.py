@@ -17,11 +17,11 @@ places, and how many of them are in the top k. So P@5, P@10, R@10 and AP@10 toge
 them. These arrays cannot be changed, so a measure cannot change the value of another one.
 """
 
-from karat.data.judged.arrays import Bools, Floats, Ints, distinct, place_in_query, ranges, share, stretches
+from karat.data.judged.arrays import Bools, Floats, Ints, distinct, log2, place_in_query, ranges, share, stretches
 from karat.data.judged.judged import Credit, Judged, Pool
 from karat.data.judged.view import View
 
 __all__ = [
-    "Bools", "Credit", "Floats", "Ints", "Judged", "Pool", "View", "distinct", "place_in_query", "ranges", "share",
-    "stretches",
+    "Bools", "Credit", "Floats", "Ints", "Judged", "Pool", "View", "distinct", "log2", "place_in_query", "ranges",
+    "share", "stretches",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,3 +52,16 @@ def share(part: NDArray[np.generic], whole: NDArray[np.generic] | float) -> Floa
     shares: Floats = np.zeros(part.shape)
     np.divide(part, whole, out=shares, where=np.not_equal(whole, 0))
     return shares
+
+
+def log2(values: NDArray[Number]) -> Floats:
+    """The logarithms of numbers that repeat, such as ranks, as the C library computes them.
+
+    NumPy's may differ in the last bit: they depend on the processor.
+    """
+    largest = int(values.max(initial=0))
+    if np.issubdtype(values.dtype, np.integer) and 0 < largest <= len(values):
+        table = np.fromiter(map(math.log2, range(1, largest + 1)), np.float64, largest)
+        return table[values.astype(np.int64) - 1]
+    wanted = distinct(values)
+    return np.fromiter(map(math.log2, wanted.tolist()), np.float64, len(wanted))[wanted.searchsorted(values)]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from karat.data.judged import Bools, Floats, Ints, Judged, View, share
+from karat.data.judged import Bools, Floats, Ints, Judged, View, log2, share
 from karat.errors import KaratError
 from karat.measures.documents.declarations import Credit, K
 from karat.registry import Effect, Help, Measure, register
@@ -225,7 +225,7 @@ def _gain(grade: Floats, gain: str, rel: float) -> Floats:
 
 
 def divisor(rank: Ints, discount: str) -> Floats:
-    return np.log2(rank + 1) if discount == "log2" else np.maximum(1.0, np.log2(rank))
+    return log2(rank + 1) if discount == "log2" else np.maximum(1.0, log2(rank))
 
 
 def _best_first(view: View) -> View:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from karat.data.judged import Bools, Floats, Ints, Judged, View, share
+from karat.data.judged import Bools, Floats, Ints, Judged, View, log2, share
 from karat.errors import KaratError
 from karat.measures.documents.declarations import TREC_EVAL, Rel
 from karat.measures.documents.gain import Gains, divisor, with_gains
@@ -24,7 +24,7 @@ def binG(judged: Judged, *, rel: Rel = 1) -> Floats:
     0.75
     """
     hits = judged.by_gold.graded(rel)
-    return share(hits.sum(1 / np.log2(2 + hits.rank - hits.place())), judged.relevant(rel))
+    return share(hits.sum(1 / log2(2 + hits.rank - hits.place())), judged.relevant(rel))
 
 
 @register(
@@ -43,7 +43,7 @@ def G(judged: Judged, *, gains: Gains = ()) -> Floats:
     in_ideal = np.minimum(hits.rank, best.count()[hits.query])
     cost = _at_place(best, best.running(np.add, np.maximum(best.grade, 1)), hits.query, in_ideal) + hits.rank - in_ideal
     lacking = np.maximum(0, cost - hits.running(np.add, hits.grade))
-    return share(hits.sum(hits.grade / np.log2(2 + lacking)), best.sum(best.grade))
+    return share(hits.sum(hits.grade / log2(2 + lacking)), best.sum(best.grade))
 
 
 @register(

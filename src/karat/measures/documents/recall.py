@@ -87,5 +87,6 @@ def F(judged: Judged, *, k: K | None = None, beta: Beta = 1, rel: Rel = 1) -> Fl
     whole = judged.retrieved if k is None else k
     precision = share(judged.by_rank.graded(rel).count(k), whole)
     recall = share(judged.found(k, rel), judged.relevant(rel))
-    weight = min(beta * beta, _LARGEST_WEIGHT)
+    # Of a number of few digits, beta may be the square root: then this is the number, and not only close to it.
+    weight = float(f"{min(beta * beta, _LARGEST_WEIGHT):.15g}")
     return share((1 + weight) * precision * recall, weight * precision + recall)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import struct
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, islice
@@ -25,6 +26,7 @@ from karat.reading.pairs.pair_checks import PairRules, checked_pairs, id_text, m
 
 _TRUTH_HINT = "Ground truth maps each query to its documents: {query: {doc: grade}} or {query: [doc, ...]}."
 _RUN_HINT = "A run maps each query to its documents: {query: {doc: score}} or {query: [doc, ...]}."
+_QUERIES_TO_LOOK_AT, _FEW_DOCUMENTS = 100, 16
 _SEVERAL_RUNS = "Evaluate several runs with evaluate_runs."
 
 
@@ -37,7 +39,7 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
     bad_scores: KaratError | None = None
     keyless, numeric = 0, False
     for query, docs in _with_query_ids(queries, name):
-        if isinstance(docs, Mapping):
+        if type(docs) is dict or isinstance(docs, Mapping):
             graded[query] = golds[query] = _by_id(docs, key, name, query, "grades")
             continue
         place = Place(name, query=query)
@@ -95,7 +97,7 @@ def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str, *, finite:
     originals: list[Sequence[DocumentLike]] = []
     numeric = False
     for query, docs in _with_query_ids(queries, name):
-        if isinstance(docs, Mapping):
+        if type(docs) is dict or isinstance(docs, Mapping):
             scored[query] = _by_id(docs, key, name, query, "scores")
         else:
             place = Place(name, query=query)
@@ -182,7 +184,10 @@ def _is_id(key: Key) -> bool:
 
 def _with_query_ids(queries: Mapping[Any, Any], name: str) -> Iterable[tuple[str, Any]]:
     """The id of each query as a text, with its documents."""
-    keys, documents = zip(*queries.items(), strict=True) if queries else ((), ())
+    if type(queries) is dict:
+        keys, documents = (*queries,), (*queries.values(),)
+    else:
+        keys, documents = zip(*queries.items(), strict=True) if queries else ((), ())
     ids = valid_ids(keys) or [_query_id(key, name) for key in keys]
     if len(set(ids)) < len(ids):
         twice = next(query for query, times in Counter(ids).items() if times > 1)
@@ -242,7 +247,11 @@ class _ReadPairs(NamedTuple):
 def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
     """The pairs in mappings. The mappings themselves are kept if their ids are texts, as they usually are."""
     docs, has_numeric_ids = by_query, False
-    if valid_ids(ids := [*chain.from_iterable(by_query.values())]) is not ids:
+    # One query after the other, while its ids are in the processor's cache, unless they are few.
+    parts: Iterable[Any] = by_query.values()
+    if _are_few(by_query):
+        parts = ([*chain.from_iterable(parts)],)
+    if not all(valid_ids(ids) is ids for ids in parts):
         for query, documents in by_query.items():
             ids_of_query = valid_ids(documents)
             if ids_of_query is None:
@@ -288,11 +297,18 @@ def _with_ids(ids: Sequence[str], numbers: Iterable[Any], name: str, query: str)
     return by_id
 
 
+def _are_few(by_query: Mapping[str, Mapping[Any, Any]]) -> bool:
+    """Whether the first queries have so few documents that all are read together."""
+    return max(map(len, islice(by_query.values(), _QUERIES_TO_LOOK_AT)), default=0) < _FEW_DOCUMENTS
+
+
 def _flat(by_query: dict[str, dict[str, float]]) -> tuple[Ints, Floats]:
     """The offset of each query, and the numbers of all queries in one array."""
     sizes = np.fromiter(map(len, by_query.values()), np.int64, len(by_query))
     offsets = np.zeros(len(sizes) + 1, np.int64)
     sizes.cumsum(out=offsets[1:])
+    if _are_few(by_query):
+        return offsets, np.frombuffer(array("d", [*chain.from_iterable(map(dict.values, by_query.values()))]))
     numbers = np.empty(offsets[-1], np.float64)
     for docs, start in zip(by_query.values(), (offsets[:-1] * numbers.itemsize).tolist(), strict=True):
         struct.pack_into(f"{len(docs)}d", numbers.data, start, *docs.values())
