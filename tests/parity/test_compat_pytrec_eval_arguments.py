@@ -95,14 +95,20 @@ def test_a_call_returns_the_same_or_raises_an_exception_of_the_same_type(name: s
     call = CALLS[name] if name in CALLS else evaluation(ARGUMENTS[name])
     other = in_pytrec_eval(call)
     if isinstance(other, type):
-        with pytest.raises(other) as caught:
+        # Releases of pytrec_eval differ in what they raise for ground truth that is not a mapping.
+        with pytest.raises((other, TypeError) if other is AttributeError else other) as caught:
             call(ours)
         # An argument that the language itself rejects has its own exception.
         assert isinstance(caught.value, KaratError) or name in ("no names", "None in place of lines", *list(CALLS)[-1:])
     else:
         mine = call(ours)
-        assert type(mine) is type(other)
+        assert isinstance(other, type(mine))  # older releases of pytrec_eval return means as numbers of NumPy
         assert json.dumps(mine) == json.dumps(other)
+
+
+def test_a_query_without_judgments_is_left_out_as_in_newer_releases() -> None:
+    evaluator = ours.RelevanceEvaluator({"q1": {}, "q2": {"d1": 1}}, {"map"})
+    assert evaluator.evaluate({"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}) == {"q2": {"map": 1.0}}
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint16, np.bool_, np.float64, np.float32])

@@ -45,6 +45,7 @@ class Judge:
         only = bool(_whole("judged_docs_only_flag", judged_only))
         printed = printed_measures(measures, level=lowest, version=9)
         _check_dictionaries(truth, "query_relevance", "grade")
+        truth = {query: docs for query, docs in truth.items() if docs}  # without judgments, a query is not evaluated
         read = _read(truth_from_mapping, truth, "query_relevance")
         if not set(map(type, chain.from_iterable(map(dict.values, truth.values())))) <= {int}:
             _check_numbers(truth, _WHOLE, Place("query_relevance"), "grade", "a whole number")

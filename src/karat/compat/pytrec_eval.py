@@ -13,14 +13,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from karat.compat.measures import OF_VERSION_9
 from karat.compat.pytrec_eval_names import SETS, in_trec_eval
 from karat.errors import KaratError, Place, plural, shown
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = [
     "RelevanceEvaluator",
@@ -77,19 +74,19 @@ class RelevanceEvaluator:
         return self._judge.values(scores) if scores else {}
 
 
-def compute_aggregated_measure(measure: str, values: Iterable[float]) -> np.float64:
+def compute_aggregated_measure(measure: str, values: Iterable[float]) -> float:
     """The value over all queries: their sum, their geometric mean (of logarithms), or their mean, as in trec_eval.
 
-    >>> float(compute_aggregated_measure("map", [0.5, 1.0])), float(compute_aggregated_measure("num_ret", [10.0, 5.0]))
+    >>> compute_aggregated_measure("map", [0.5, 1.0]), compute_aggregated_measure("num_ret", [10.0, 5.0])
     (0.75, 15.0)
     """
     import numpy as np
 
     of_queries = np.asarray(values if hasattr(values, "__array__") else [*values])
-    total = np.float64(np.sum(of_queries))
+    total = np.sum(of_queries)
     if measure.startswith("num_"):
-        return total
-    return np.float64(np.exp(total / len(of_queries)) if measure.startswith("gm_") else np.mean(of_queries))
+        return float(total)
+    return float(np.exp(total / len(of_queries)) if measure.startswith("gm_") else np.mean(of_queries))
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
