@@ -230,10 +230,12 @@ def test_expected_reciprocal_rank() -> None:
         reference("ERR", PLAIN, max_grade=1)
 
 
+NOT_ZERO = {"Judged", "Unjudged", "NumQ", "NumRet", "NumRel", "NumNonrelRet", "RBPResidual", "Utility", "YAAP"}
+"""measures of something else than relevant documents that were found, or whose lowest value is another one"""
+
+
 @pytest.mark.parametrize("query", [NOTHING, NO_RELEVANT, NONE_FOUND, NONE_RETRIEVED])
-@pytest.mark.parametrize(
-    "name", sorted(MEASURES.keys() - {"Judged", "Unjudged", "NumQ", "NumRet", "NumRel", "RBPResidual"})
-)
+@pytest.mark.parametrize("name", sorted(MEASURES.keys() - NOT_ZERO))
 def test_nothing_found_scores_zero(name: str, query: Query) -> None:
     needed: dict[str, dict[str, object]] = {"P": {"k": 5}, "relative_P": {"k": 5}, "IPrec": {"recall": 0.5}}
     assert reference(name, query, **needed.get(name, {})) == 0

@@ -152,5 +152,6 @@ def YAAP(judged: Judged, *, rel: Rel = 1) -> Floats:
     """
     hits = judged.by_gold.graded(rel)
     total = hits.sum(hits.precision())
-    odds: Floats = np.log((1 + total) / (1 + judged.relevant(rel) - total))
+    missed = np.maximum(0, judged.relevant(rel) - total)  # below 0 if one rank has several relevant documents
+    odds: Floats = np.log((1 + total) / (1 + missed))
     return odds

@@ -24,7 +24,8 @@ def binG(judged: Judged, *, rel: Rel = 1) -> Floats:
     0.75
     """
     hits = judged.by_gold.graded(rel)
-    return share(hits.sum(1 / log2(2 + hits.rank - hits.place())), judged.relevant(rel))
+    others = np.maximum(0, hits.rank - hits.place())  # below 0 if one rank has several relevant documents
+    return share(hits.sum(1 / log2(2 + others)), judged.relevant(rel))
 
 
 @register(
