@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
-from karat.compat.measures import OF_VERSION_9, TEXTS
+from karat.compat.measures import OF_VERSION_9
 from karat.compat.trec_eval import TrecOptions, run_trec_eval
+from karat.registry.trec_eval_names import TEXTS
 from tests.end_to_end.in_process import run_here
 from tests.parity.peers import Run, Truth, trec_eval
 

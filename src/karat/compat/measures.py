@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from karat.errors import KaratError, did_you_mean, enumeration, require, shown
-from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES, read_parameters
+from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES, WITH_PARAMETERS, read_parameters
 
 if TYPE_CHECKING:
     from karat.data.judged import Floats, Judged
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 Version = Literal[9, 10]
 
-TEXTS = ("runid", "relstring")
-"""what trec_eval prints as a text"""
 _LENGTH = "10"  # of relstring
 
 MEASURES = (*NICKNAMES["all_trec"][:-3], "yaap", *NICKNAMES["all_trec"][-3:])
@@ -33,8 +31,6 @@ OF_VERSION_9 = tuple(name for name in MEASURES if name not in (*ONLY_IN_VERSION_
 
 # The measures whose cut-offs are shares, which are printed with two digits.
 _SHARES = ("iprec_at_recall", "Rprec_mult")
-WITH_PARAMETERS = ("utility", "11pt_avg", "set_F", "G", "ndcg", "ndcg_rel", "Rndcg", "rbp", "rbp_resid")
-"""the measures that take parameters which are no cut-offs"""
 
 
 @dataclass(frozen=True)

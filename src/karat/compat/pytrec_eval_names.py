@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from karat.compat.measures import OF_VERSION_9, WITH_PARAMETERS
+from karat.compat.measures import OF_VERSION_9
 from karat.errors import KaratError, did_you_mean, shown
-from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES
+from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES, WITH_PARAMETERS
 
 SETS = {**NICKNAMES, "all_trec": OF_VERSION_9}
 """the names of several measures; of preferences, pytrec_eval has the names of the sets, but not the measures"""

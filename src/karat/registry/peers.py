@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from karat.registry.names import LONGEST_NAME, NUMBER, parse_name, split_names
-from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES
+from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES, TEXTS
 
 LISTS_IN_TREC_EVAL = {name: ",".join(CUTOFFS[name]) for name in ("recall", "success")}
 """Names that mean these cut-offs in trec_eval. Here, as in other tools, they mean all retrieved documents."""
@@ -16,12 +16,11 @@ LISTS_IN_TREC_EVAL = {name: ",".join(CUTOFFS[name]) for name in ("recall", "succ
 _STANDARD_CUTOFFS = {
     name: cutoffs for name, cutoffs in CUTOFFS.items() if name not in ("P", "relative_P", *LISTS_IN_TREC_EVAL)
 }
-_TEXTS = ("runid", "relstring")  # what is no number
 _SETS = {
     name: " ".join(
         f"{each}_{','.join(CUTOFFS[each])}" if each in CUTOFFS else each
         for each in NICKNAMES[name]
-        if each not in _TEXTS
+        if each not in TEXTS
     )
     for name in ("official", "set", "all_trec")
 }

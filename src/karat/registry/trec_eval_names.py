@@ -26,6 +26,9 @@ CUTOFFS = {
 }
 """The cut-offs that trec_eval computes if it is given none."""
 
+TEXTS = ("runid", "relstring")
+"""what trec_eval prints as a text, not as a number"""
+
 _OFFICIAL = "runid num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P"
 _PREFERENCES = "runid num_q prefs_num_prefs_poss prefs_num_prefs_ful prefs_num_prefs_ful_ret prefs_simp prefs_pair"
 NICKNAMES = {
@@ -50,6 +53,8 @@ _WITH_PAIRS = "ndcg|ndcg_p|ndcg_rel|Rndcg|G|rbp|rbp_resid"
 _WITH_NUMBERS = "utility|11pt_avg|set_F"
 _PAIRS = re.compile(rf"({_WITH_PAIRS})[._]({_PAIR}(?:,{_PAIR})*+)")
 _NUMBERS = re.compile(rf"({_WITH_NUMBERS})[._]({_NUMBER}(?:,{_NUMBER})*+)")
+WITH_PARAMETERS = (*_WITH_PAIRS.split("|"), *_WITH_NUMBERS.split("|"))
+"""the measures whose parameters are not cut-offs"""
 _UTILITY = ("rel_ret", "nonrel_ret", "rel_not_ret", "nonrel_not_ret")
 
 
