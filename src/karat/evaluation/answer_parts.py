@@ -135,7 +135,7 @@ class AnswerReports:
     reports: Sequence[AnswerReport]
 
     def choice(self) -> Choice | None:
-        """The fields that all records decide on; None if there are no records. An error if they lack them."""
+        """The fields to read, by the records of all ranges; None without records. An error if a field is missing."""
         seen = {at: report.seen for at, report in enumerate(self.reports) if report.seen is not None}
         if not seen:
             return None

@@ -60,7 +60,7 @@ class Chunking:
         return len(batch) if self.documents is None else pc.sum(lengths(batch.column(self.documents))).as_py() or 0
 
     def _cut(self, batches: Sequence[pa.RecordBatch]) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
-        """The rows up to those of the last query, and these. There are no others if all rows are of one query."""
+        """The rows before those of the last query, which may be none, and the rows of the last query."""
         if self.documents is not None:
             return [*batches], []
         last = batches[-1].column(self.query)[-1]
