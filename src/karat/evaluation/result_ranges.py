@@ -17,15 +17,15 @@ import numpy as np
 
 from karat.data.judged import Floats
 from karat.errors import KaratError, require
-from karat.evaluation.answer_parts import PartOfAnswers
-from karat.evaluation.answers import check_answer_facts, scores_of_answers
+from karat.evaluation.answer_parts import AnswerPlan, PartOfAnswers
+from karat.evaluation.answer_parts import scores_of_parts as scores_of_answers
 from karat.evaluation.document_parts import PartResult, scores_of_parts
 from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, need_pool
 from karat.evaluation.facts import AnswerFacts
 from karat.evaluation.log_measures import all_measures, asked_measures, in_one_table, selected_measures, wanted_of_log
 from karat.evaluation.log_numbers import AskedMeasures, number_scores
 from karat.evaluation.reading import CorpusMatcher
-from karat.evaluation.results import LogArguments, placed_in_results, with_notes
+from karat.evaluation.results import LogArguments, placed_in_results, unscored_fields, with_notes
 from karat.evaluation.verdict_parts import PortableMeasure
 from karat.evaluation.verdict_ranges import InTasks
 from karat.matching.matchers import matcher_of
@@ -57,7 +57,7 @@ from karat.reading.records.sources import RecordSource, read_records
 from karat.reading.shapes import check_tool_or_format
 from karat.registry import Measure
 from karat.registry.selection import Measures, Selection, default_measures, measure_list, of_subject
-from karat.scores import Finding, Scores
+from karat.scores import Scores
 from karat.scores.columns import with_lower_is_better
 
 
@@ -233,8 +233,7 @@ class _LogEvaluation:
         if asked.numbers:
             parts.append(number_scores(read, asked, question.name))
         scores = in_one_table(parts, read, asked, selected, question.name)
-        unscored = [] if question.listed else [Finding("unscored", *what) for what in read.unscored]
-        return with_notes(scores, read, asked, {}, unscored)
+        return with_notes(scores, read, asked, [] if question.listed else unscored_fields(read))
 
     def _read(self) -> MergedResults:
         """What all parts have, in steps: what a step needs to know of all of them is decided before it."""
@@ -284,12 +283,16 @@ class _LogEvaluation:
                 )
         if of_answers := of_subject(measures, "answers"):
             of_parts = [part.answers for part in self._parts if part.answers is not None]
-            facts = AnswerFacts.merged(part.facts for part in of_parts)
-            check_answer_facts(facts, settings["missing"], read.name)
-            queries = [*chain.from_iterable(part.queries for part in of_parts)]
-            digests = dict(zip(queries, chain.from_iterable(part.digests for part in of_parts), strict=True))
-            values = _joined([part.values for part in of_parts])
-            yield scores_of_answers(queries, values, facts, digests, of_answers, settings["missing"], name)
+            yield scores_of_answers(
+                [*chain.from_iterable(part.queries for part in of_parts)],
+                _joined([part.values for part in of_parts]),
+                [*chain.from_iterable(part.digests for part in of_parts)],
+                AnswerFacts.merged(part.facts for part in of_parts),
+                AnswerPlan(of_answers, settings["missing"]),
+                read.name,
+                (),
+                name,
+            )
 
 
 def _scores_of_documents(parts: Sequence[PartResult], plan: EvaluationPlan, name: str) -> Scores:

@@ -159,7 +159,7 @@ class _LogToScore:
         else:
             asked = asked_measures(self.listed, self.rubrics, read, labelled, has_verdicts=given.verdicts is not None)
         scores = _scores(asked, self.rubrics, read, labelled, self.settings, given.unknown, name)
-        noted = with_notes(scores, read, asked, read.questions, [] if self.listed else _unscored(read, labelled))
+        noted = with_notes(scores, read, asked, [] if self.listed else unscored_fields(read, labelled))
         return with_lower_is_better({"": noted}, given.lower_is_better)[""]
 
 
@@ -250,7 +250,7 @@ def placed_in_results(name: str, gold: str = "") -> Iterator[None]:
         raise error.but(place=error.place.of(gold if is_gold else name)) from error.__cause__
 
 
-def _unscored(read: Results, labelled: LabelledResults | None) -> list[Finding]:
+def unscored_fields(read: Results | MergedResults, labelled: LabelledResults | None = None) -> list[Finding]:
     """What the results contain, but could not be scored."""
     return [*(Finding("unscored", *what) for what in read.unscored), *(labelled.unscored if labelled else ())]
 
@@ -259,7 +259,6 @@ def with_notes(
     scores: Scores,
     read: Results | MergedResults,
     asked: AskedMeasures,
-    questions: Mapping[str, str],
     unscored: Sequence[Finding],
 ) -> Scores:
     """The same scores with the questions, and with findings about how the results were read."""
@@ -268,4 +267,4 @@ def with_notes(
     scored = {*scores.queries}  # a query without documents and answers may have labels
     ignored = [query for query in read.empty if query not in scored]
     findings = (*notes, *scores.findings, *unscored, *empty_results(ignored))
-    return replace(scores, findings=findings, questions=questions)
+    return replace(scores, findings=findings, questions=read.questions)

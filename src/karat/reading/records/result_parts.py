@@ -284,6 +284,7 @@ class MergedResults:
     queries: tuple[str, ...]
     empty: tuple[str, ...]
     questions: Mapping[str, str] = field(default_factory=dict)
+    """none: their texts stay where they were read"""
 
     @classmethod
     def of(
