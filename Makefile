@@ -5,8 +5,9 @@
 # make test-sas    run the tests that need torch and sentence-transformers, in a separate environment
 # make test-spark  run the tests that need pyspark and Java, in a separate environment
 # make test-statistics simulate how often confidence intervals and tests are right
+# make test-typing check a program that uses karat with pyright in strict mode
 # make test-wheel  build the wheel, install it in a new environment, and run the demo from there
-# make lint        run ruff and mypy, and check that generated files are up to date
+# make lint        run ruff and mypy, and check workflows and that generated files are up to date
 # make docs        run all examples in README.md and docs/, update their outputs, and redraw the pictures
 # make fuzz        try hostile calls and damaged files for SECONDS=60 with SEED=1; INPUTS=NUMBER tries exactly so many,
 #                  REPEAT=NUMBER repeats one of them
@@ -21,7 +22,7 @@ SEED ?= 1
 # The tests start karat hundreds of times. Without bytecode, each start would compile karat, and each run all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-judges test-report test-sas test-spark test-statistics test-wheel lint docs fuzz bench bench-spark clean
+.PHONY: demo test test-judges test-report test-sas test-spark test-statistics test-typing test-wheel lint docs fuzz bench bench-spark clean
 
 demo: .venv/installed
 	@$(BIN)/karat demo
@@ -46,6 +47,9 @@ test-spark: .venv-spark/installed
 test-statistics: .venv/tested
 	@$(BIN)/python -m pytest -n auto tests/statistics
 
+test-typing: .venv/typed
+	@$(BIN)/pyright --pythonpath $(BIN)/python --project tests/typing
+
 test-wheel: .venv/pip
 	@$(BIN)/python scripts/check_wheel.py
 
@@ -53,6 +57,9 @@ lint: .venv/linted
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
+	@$(BIN)/zizmor --offline --quiet --no-progress .github action.yml
 	@$(BIN)/python scripts/build_demo.py --check
 	@$(BIN)/python scripts/build_generated.py --check
 	@$(BIN)/python scripts/draw_hits.py --check
@@ -60,6 +67,8 @@ lint: .venv/linted
 	@$(BIN)/python scripts/draw_grounded.py --check
 	@$(BIN)/python scripts/draw_differences.py --check
 	@$(BIN)/python scripts/list_prompts.py --check
+	@$(BIN)/python scripts/list_findings.py --check
+	@$(BIN)/python scripts/list_api.py --check
 
 # Pictures come last: draw_answers.py reads the numbers that paste_outputs.py writes.
 docs: .venv/tested-report
@@ -70,6 +79,8 @@ docs: .venv/tested-report
 	@$(BIN)/python scripts/draw_differences.py
 	@$(BIN)/python scripts/draw_plots.py
 	@$(BIN)/python scripts/list_prompts.py
+	@$(BIN)/python scripts/list_findings.py
+	@$(BIN)/python scripts/list_api.py
 
 fuzz: .venv/tested-report
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(REPEAT),--repeat $(REPEAT))
@@ -103,6 +114,11 @@ clean:
 .venv/tested-report: .venv/tested
 	@echo "installing playwright and axe-core"
 	@$(BIN)/python -m pip install --quiet --group test-report
+	@touch $@
+
+.venv/typed: .venv/installed
+	@echo "installing pyright"
+	@$(BIN)/python -m pip install --quiet --group typing
 	@touch $@
 
 .venv/linted: .venv/installed

@@ -56,7 +56,9 @@ PAIRS = (45, 496, 4_950)
 """All pairs of 10, 32 and 100 systems."""
 ROWS = (
     Row("grouped", "TREC run", RUN, "lines"),
+    Row("trec", "TREC run, `karat trec`", RUN, "lines", times=(1.5, "grouped")),
     Row("convert", "TREC run to Parquet, `karat.convert`", RUN, "lines", memory=1000),
+    Row("check", "findings on a TREC run, `karat.check`", RUN, "lines", memory=1_000, times=(3, "grouped")),
     Row("large", "large TREC run", LARGE, "lines", memory=1_000),
     Row("large-parquet", "large run in Parquet", LARGE, "rows", memory=1_000),
     Row("scattered", "TREC run, lines in random order", RUN, "lines", times=(3, "grouped")),
@@ -64,6 +66,7 @@ ROWS = (
     Row("arrow", "Arrow table", RUN, "rows", 0.8),
     Row("pandas", "pandas data frame", RUN, "rows", 0.8),
     Row("dicts", "dict of dicts", (20_000, 200_000, 2_000_000), "documents"),
+    Row("evaluator", "RelevanceEvaluator, 100 documents per query", (70, 700, 7_000), "queries"),
     Row("ties", "one query, scores tied in pairs", (10_000, 100_000, 1_000_000), "documents", 4),
     Row("chunks", "chunk matching", (20, 200, 2_000), "questions"),
     Row(

@@ -8,7 +8,6 @@ import importlib
 import json
 import os
 import random
-import resource
 import signal
 import sys
 import tempfile
@@ -20,9 +19,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NoReturn
 
+import evaluator_tasks
 import judge_tasks
 import table_tasks
 import verdict_tasks
+from memory import peak_mb
 from sizes import FOLDER, FULL
 
 SEED = 20_240_601
@@ -44,11 +45,6 @@ def main(name: str, size: int) -> None:
     print(json.dumps({"seconds": time.perf_counter() - start, "peak_mb": peak_mb()}))
 
 
-def peak_mb() -> float:
-    # kilobytes on Linux, bytes on macOS
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-
-
 def karat() -> Any:
     """karat, with its lazy imports done."""
     module = importlib.import_module("karat")
@@ -67,6 +63,13 @@ def karat() -> Any:
 
 def grouped(lines: int) -> Work:
     return evaluated(*files(lines // DEPTH))
+
+
+def checked(lines: int) -> Work:
+    """What is wrong with the data, instead of scores."""
+    module, (truth, run) = karat(), files(lines // DEPTH)
+    module.check({"q": {"d": 1}}, {"q": {"d": 1.0}}, measures=MEASURES)
+    return lambda: module.check(str(truth), str(run), measures=MEASURES)
 
 
 def large(lines: int) -> Work:
@@ -122,6 +125,14 @@ def converted(lines: int) -> Work:
     target = Path(tempfile.mkdtemp()) / "run.parquet"
     module.convert({"q": {"d": 1.0}}, target, kind="run")  # imports
     return lambda: module.convert(run, target)
+
+
+def as_trec_eval(lines: int) -> Work:
+    """What `karat trec` prints: trec_eval's official measures."""
+    truth, run = files(lines // DEPTH)
+    karat()
+    module = importlib.import_module("karat.compat.trec_eval")
+    return lambda: module.run_trec_eval(str(truth), str(run), module.TrecOptions())
 
 
 def evaluated(truth: Path, run: Path) -> Work:
@@ -208,6 +219,11 @@ def dicts(rows: int) -> Work:
     module = karat()
     truth, run = importlib.import_module("data").make_dicts(replace(FULL, dict_queries=rows // DEPTH))
     return lambda: module.evaluate(truth, run, MEASURES)
+
+
+def relevance_evaluator(queries: int) -> Work:
+    """pytrec_eval's class as BEIR uses it: 100 documents per query."""
+    return evaluator_tasks.prepared("karat", "evaluator 100", replace(FULL, queries=queries))
 
 
 def ties(documents: int) -> Work:
@@ -329,6 +345,8 @@ def names(commas: int) -> Work:
 
 TASKS: dict[str, Callable[[int], Work]] = {
     "grouped": grouped,
+    "check": checked,
+    "trec": as_trec_eval,
     "convert": converted,
     "large": large,
     "large-parquet": in_parquet,
@@ -339,6 +357,7 @@ TASKS: dict[str, Callable[[int], Work]] = {
     "arrow": arrow_table,
     "pandas": data_frame,
     "dicts": dicts,
+    "evaluator": relevance_evaluator,
     "ties": ties,
     "fuzzy": fuzzy_pair,
     "chunks": chunks,

@@ -86,6 +86,7 @@ ROWS = (
     Row("import", "import", "import", "ranx", below=0.1),
     Row("gzip", "gzip file to scores (peer: gzip -dc to nowhere)", "gzip", "gzip", faster=0.95),
     Row("parquet", "Parquet file to scores (peer: karat, from the TREC file)", "parquet", "TREC", faster=1.5),
+    Row("check", "TREC files to findings, karat check (peer: karat evaluate)", "check", "evaluate", faster=0.33),
     Row("memory", "file to scores, peak memory", "", "ranx", memory=True),
     Row("documents", "creating 200,000 documents", "documents", "haystack-ai", faster=10),
     Row(
@@ -227,8 +228,12 @@ def disagreement(ours: dict[str, float], theirs: dict[str, float], within: float
 
 
 def installed(peer: str) -> bool:
-    # Python and SQuAD's script are written in the tasks, gzip is a program, and karat itself reads TREC files.
-    return peer in ("python", "squad", "TREC") or (peer == "gzip" and bool(which("gzip"))) or version(peer) is not None
+    # Python and SQuAD's script are written in the tasks, gzip is a program, and karat reads TREC files and evaluates.
+    return (
+        peer in ("python", "squad", "TREC", "evaluate")
+        or (peer == "gzip" and bool(which("gzip")))
+        or version(peer) is not None
+    )
 
 
 def version(distribution: str) -> str | None:
@@ -269,7 +274,7 @@ def in_new_process(task: str, size: Size, empty: str) -> Measured | str:
 
 def machine() -> str:
     peers = ("pytrec-eval-terrier", "ir-measures", "ranx", "haystack-ai", "rapidfuzz", "rouge-score", "wordllama")
-    libraries = ("karat", *peers, "numpy", "scipy", "pyarrow", "numba")
+    libraries = ("karat-eval", *peers, "numpy", "scipy", "pyarrow", "numba")
     versions = ", ".join(f"{name} {version(name)}" for name in libraries if installed(name))
     system = f"{platform.system()} {platform.machine()}"
     return f"{processor()}, {os.cpu_count()} cores, {system}, Python {platform.python_version()}\n{versions}"

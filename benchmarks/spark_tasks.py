@@ -12,7 +12,6 @@ import hashlib
 import importlib
 import json
 import os
-import re
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from typing import Any
 
 import growth_tasks
 import table_tasks
+from memory import peak_bytes
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 from tests.spark.cluster import Server
@@ -76,7 +76,7 @@ def local(_: str, truth: str, run: str) -> dict[str, Any]:
     begin = time.perf_counter()
     scores = karat.evaluate(truth, run, growth_tasks.MEASURES)
     seconds = time.perf_counter() - begin
-    return {"seconds": seconds, "digest": digest(scores), "memory": {"driver": peak(os.getpid())}}
+    return {"seconds": seconds, "digest": digest(scores), "memory": {"driver": peak_bytes(os.getpid())}}
 
 
 def on_spark(engine: str, truth: str, run: str) -> dict[str, Any]:
@@ -183,15 +183,15 @@ def covered(intervals: list[tuple[float, float]]) -> float:
 
 def peaks() -> dict[str, int]:
     """The peaks of memory: of the driver (its Python and its Java), the largest executor and Python worker."""
-    memory: dict[str, int] = {"driver": peak(os.getpid())}
+    memory: dict[str, int] = {"driver": peak_bytes(os.getpid())}
     for process in descendants(os.getpid()):
         command = Path(f"/proc/{process}/cmdline").read_text("utf-8", "replace")
         if "pyspark.daemon" in command:
-            memory["Python worker"] = max(memory.get("Python worker", 0), peak(process))
+            memory["Python worker"] = max(memory.get("Python worker", 0), peak_bytes(process))
         elif "CoarseGrainedExecutorBackend" in command:
-            memory["executor"] = max(memory.get("executor", 0), peak(process))
+            memory["executor"] = max(memory.get("executor", 0), peak_bytes(process))
         elif "SparkSubmit" in command:
-            memory["driver"] += peak(process)
+            memory["driver"] += peak_bytes(process)
     return memory
 
 
@@ -207,13 +207,6 @@ def descendants(parent: int) -> list[int]:
     for each in found:
         found += children[each]
     return found[1:]
-
-
-def peak(process: int) -> int:
-    """The largest resident memory of a process so far, in bytes."""
-    status = Path(f"/proc/{process}/status").read_text("utf-8")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) * 1024 if found else 0
 
 
 def digest(scores: Any) -> str:

@@ -2,8 +2,8 @@
 
 Tasks on documents and evaluators are in component_tasks.py, on chunks in matching_tasks.py, on answers in
 answer_tasks.py, on significance tests in significance_tasks.py, on compressed files in compression_tasks.py, on JSON in
-json_tasks.py, on Parquet in table_tasks.py, on trec_eval's command in trec_tasks.py, on labels in verdict_tasks.py, on
-judges in judge_tasks.py, and on small calls in small_tasks.py.
+json_tasks.py, on Parquet in table_tasks.py, on findings in check_tasks.py, on trec_eval's command in trec_tasks.py, on
+labels in verdict_tasks.py, on judges in judge_tasks.py, and on small calls in small_tasks.py.
 
 Prints {"seconds", "peak_mb", "means"} as JSON. The clock starts after the import. Except in tasks named "first",
 everything is warmed up before, for karat and its peers alike: the file is in the page cache, and each library has
@@ -12,7 +12,6 @@ evaluated a megabyte of data, so that lazy imports and compilation are done.
 
 import importlib
 import json
-import resource
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import answer_tasks
+import check_tasks
 import component_tasks
 import compression_tasks
 import evaluator_tasks
@@ -32,12 +32,13 @@ import small_tasks
 import table_tasks
 import trec_tasks
 import verdict_tasks
+from memory import peak_mb
 from sizes import FULL, SMALL, Size
 
 MEASURES = ("AP", "nDCG@10", "RR", "R@100")
 ONE_PER_MODULE = {
     kind: module
-    for module in (compression_tasks, judge_tasks, table_tasks, trec_tasks, verdict_tasks)
+    for module in (check_tasks, compression_tasks, judge_tasks, table_tasks, trec_tasks, verdict_tasks)
     for kind in module.TASKS
 }
 Means = dict[str, float]
@@ -70,9 +71,7 @@ def main(name: str, size: Size) -> None:
         seconds, means = evaluate_dicts(DICTS[library](), size)
     else:
         seconds, means = evaluate_files(FILES[library](), size, warm=kind != "first")
-    # kilobytes on Linux, bytes on macOS
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-    print(json.dumps({"seconds": seconds, "peak_mb": peak, "means": means}))
+    print(json.dumps({"seconds": seconds, "peak_mb": peak_mb(), "means": means}))
 
 
 def clocked(work: Callable[[], Means]) -> tuple[float, Means]:

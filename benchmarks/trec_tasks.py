@@ -21,7 +21,7 @@ def karat(size: Size) -> Callable[[], Means]:
     module = importlib.import_module("karat.compat.trec_eval")
 
     def evaluate() -> Means:
-        lines = module.run_trec_eval(str(size.truth), str(size.run), module.TrecOptions()).text.splitlines()
+        lines = module.run_trec_eval(str(size.truth), str(size.run), module.TrecOptions(version=9)).text.splitlines()
         rows = (line.split("\t") for line in lines)
         return {name.rstrip(): float(value) for name, _, value in rows if name.rstrip() != "runid"}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from up_to_date import main
 
-from karat.grounding.judges.prompts import NAMES, Prompt, load_prompts
+from karat.grounding.judges.prompts import EXAMPLES, NAMES, Prompt, load_prompts
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "prompts.md"
 INTRODUCTION = """\
@@ -32,6 +32,8 @@ What `karat judge` tells a language model, word for word. [Judges](judges.md) sa
   each further sample, in which passages have codes such as `qtbk` as ids instead of ranks.
 - **Long texts are divided.** What [does not fit](judges.md#texts-that-do-not-fit) is sent in parts, each in a message
   like that of the whole. Nuggets are extracted from ten passages at a time, with the list so far.
+- **Examples by people** ([`--examples`](judges.md#show-it-examples-by-people)) come first in the user message. Then the
+  prompt is followed by [another one](#examples) that introduces them, and is called `{example}+{examples}`.
 - **Your own prompts:** put a file with the name of a prompt, such as `{name}.txt`, into a folder, and pass `--prompts
   FOLDER` (`prompts=`). The other prompts stay as they are. The version of your own prompt is a digest of its text, so
   that a change of one word is a change of its version. The reply must have the same fields as below.
@@ -53,15 +55,19 @@ USES = {
     "answer_relevance": ("whether an answer addresses the question", "`answer_relevance`"),
     "abstention": ("whether a text answers the question", "`abstention`"),
     "rubric": ("the label of a rubric of your own", "`--rubric FILE`"),
+    EXAMPLES: (
+        "nothing by itself: it follows another prompt, whose messages have examples by people",
+        "`--examples FILE`",
+    ),
 }
 
 
 def page() -> str:
     prompts = load_prompts()
-    table = "\n".join(f"| [`{prompts[name].id}`](#{name}) | {USES[name][0]} | {USES[name][1]} |" for name in NAMES)
+    table = "\n".join(f"| [`{prompts[name].id}`](#{name}) | {uses} | {tasks} |" for name, (uses, tasks) in USES.items())
     example = prompts[NAMES[0]]
-    parts = [INTRODUCTION.format(example=example.id, name=example.name, table=table)]
-    return "\n".join([*parts, *(section(prompts[name]) for name in NAMES)])
+    names = {"example": example.id, "name": example.name, "examples": prompts[EXAMPLES].id}
+    return "\n".join([INTRODUCTION.format(**names, table=table), *(section(prompts[name]) for name in USES)])
 
 
 def section(prompt: Prompt) -> str:

@@ -12,6 +12,8 @@ TYPE_CHECKING = False  # type checkers know it by its name; importing typing wou
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from karat import measures
+    from karat.cli import demo_data as demo
     from karat.comparison import Comparison, compare
     from karat.comparison.gate.gate import gate
     from karat.components.component import component
@@ -28,15 +30,17 @@ if TYPE_CHECKING:
         evaluate_runs,
         evaluate_verdicts,
     )
+    from karat.evaluation.check import Checked, check
     from karat.evaluation.label_agreement import label_agreement
     from karat.evaluation.look import Look, look
     from karat.grounding.judges.judge import Judging, estimate_judging, judge
     from karat.grounding.labels.selection import load_verdicts
-    from karat.measures import Measure, definitions, parse, register
+    from karat.measures import Measure, answers, definitions, parse, register
     from karat.reading.conversion import Converted, convert
     from karat.scores import Finding, Scores, SystemScores
 
 _HOMES = {
+    "Checked": "karat.evaluation.check",
     "Comparison": "karat.comparison",
     "Converted": "karat.reading.conversion",
     "Document": "karat.documents.document",
@@ -50,6 +54,7 @@ _HOMES = {
     "Scores": "karat.scores",
     "SystemScores": "karat.scores",
     "Verdicts": "karat.data.verdicts",
+    "check": "karat.evaluation.check",
     "compare": "karat.comparison",
     "component": "karat.components.component",
     "convert": "karat.reading.conversion",
@@ -75,6 +80,7 @@ _MODULES = {"answers": "karat.measures.answers", "demo": "karat.cli.demo_data", 
 """modules that are also attributes: `from karat import demo`"""
 
 __all__ = [
+    "Checked",
     "Comparison",
     "Converted",
     "Document",
@@ -89,12 +95,15 @@ __all__ = [
     "SystemScores",
     "Verdicts",
     "__version__",
+    "answers",
+    "check",
     "compare",
     "component",
     "convert",
     "default_from_dict",
     "default_to_dict",
     "definitions",
+    "demo",
     "estimate_judging",
     "evaluate",
     "evaluate_answers",
@@ -106,6 +115,7 @@ __all__ = [
     "label_agreement",
     "load_verdicts",
     "look",
+    "measures",
     "parse",
     "register",
 ]

@@ -32,6 +32,8 @@ Recipe = Literal[
     "faithfulness", "context", "support", "citations", "nuggets", "coverage", "claims", "correctness",
     "answer_relevance", "abstention",
 ]  # fmt: skip
+RELEVANCE = "relevance"
+"""the task of labels about documents of runs, whatever the system; recipes are about answers"""
 
 # What other tools, and people, call the choices of an option, without blanks, hyphens and capital letters.
 SPELLINGS: Mapping[str, Mapping[str, str]] = {
@@ -82,6 +84,7 @@ class GateOptions(TypedDict, total=False):
     force: bool
     lower_is_better: Iterable[str]
     unknown: GateUnknown
+    correct: bool
 
 
 EVALUATION_OPTIONS: Mapping[str, Option] = {

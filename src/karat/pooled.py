@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from karat.errors import KaratError, plural, shown
 from karat.errors.arguments import as_count, is_list_like
-from karat.evaluation.documents import match_documents, warnings
+from karat.evaluation.document_lists import match_documents, warnings
 from karat.matching.containment import ContainmentComparer, is_chunk_from_original
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Chunk, Match, matcher_of

@@ -66,7 +66,7 @@ def good(folder: Path, *words: str | Path, run: Callable[..., Done] = run_here) 
     """The output of a command that succeeds; standard error may contain notes."""
     done = run(folder, *words)
     assert done.returncode == 0, done.stderr
-    assert all(line.startswith(("note: ", "wrote ")) for line in done.stderr.splitlines())
+    assert all(line.startswith(("note", "wrote ")) for line in done.stderr.splitlines())
     return done.stdout
 
 
@@ -167,7 +167,7 @@ def test_formats_for_people_show_the_same_numbers_and_the_findings(form: str, fo
 def test_findings_go_to_standard_error_if_the_format_contains_only_numbers(form: str, folder: Path) -> None:
     done = run_here(folder, "answers", "gold.json", "good.json", "--format", form)
     assert "note" not in done.stdout
-    assert done.stderr.startswith("note: 1 question without an answer (scored 0): unsaid.")
+    assert done.stderr.startswith("note K053: 1 question without an answer (scored 0): unsaid.")
     assert "--missing skip" in done.stderr
 
 
@@ -557,7 +557,7 @@ def test_hostile_texts_in_errors_and_notes_are_harmless(hostile: Path) -> None:
     assert r"question q\x1b[31m: 5 is not text" in shown
     assert "\x1b[31m" not in shown
     done = run_here(hostile, "answers", "gold.json", "good.json", "--format", "csv")
-    assert done.stderr.startswith(r"note: 1 question without an answer (scored 0): q\x1b[31m.")
+    assert done.stderr.startswith(r"note K053: 1 question without an answer (scored 0): q\x1b[31m.")
     assert done.stderr.strip().isprintable()
 
 

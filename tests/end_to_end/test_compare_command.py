@@ -151,8 +151,8 @@ def test_findings_of_the_runs_are_shown(karat: Karat, folder: Path) -> None:
     lines = (folder / "bm25.trec").read_text().splitlines(keepends=True)
     (folder / "bm25.trec").write_text("".join(line for line in lines if not line.startswith("q01 ")))
     out = good(karat(*PAIR))
-    assert "note: bm25: 1 query missing from the run (scored 0): q01." in out
-    assert "note: unjudged documents in the top 10: bm25 " in out
+    assert "note K030: bm25: 1 query missing from the run (scored 0): q01." in out
+    assert "note K032: unjudged documents in the top 10: bm25 " in out
 
 
 def test_queries_that_a_run_lacks_are_an_error_or_are_left_out_and_counted(karat: Karat, folder: Path) -> None:
@@ -181,7 +181,7 @@ def test_every_format_is_the_same_on_standard_output_and_in_a_file(karat: Karat,
     aside = form in ("csv", "tsv", "jsonl")
     assert (sentence in printed.out.replace("\\", "")) is not aside
     assert (sentence in printed.err) is aside
-    assert ("note: unjudged documents in the top 10: bm25 32%, bm25-rm3 38%." in printed.err) is aside
+    assert ("note K032: unjudged documents in the top 10: bm25 32%, bm25-rm3 38%." in printed.err) is aside
     assert written.err == f"wrote report.anything: 2 systems, 50 queries, 1 measure\n{printed.err}"
 
 
@@ -238,13 +238,13 @@ def test_saved_scores_are_compared_with_each_other_and_with_runs(karat: Karat, f
     mixed = json.loads(good(karat("truth.qrels", f"bm25.{suffix}", *PAIR[2:], "--format", "json")))
     alone = json.loads(good(karat(f"bm25.{suffix}", "bm25-rm3.json", "--test", "t", "--format", "json")))
     unjudged = of_runs.pop("notes")
-    assert unjudged == ["unjudged documents in the top 10: bm25 32%, bm25-rm3 38%."]
+    assert unjudged == ["K032: unjudged documents in the top 10: bm25 32%, bm25-rm3 38%."]
     if suffix == "csv":
         # CSV files contain neither findings nor a fingerprint.
         unjudged = [
             "warning: bm25 may have been evaluated against another ground truth: its scores have no fingerprint. Files"
             " that karat saves as JSON or Parquet have one.",
-            "bm25-rm3: 38% of the documents in the top 10 are unjudged.",
+            "K032: bm25-rm3: 38% of the documents in the top 10 are unjudged.",
         ]
     assert mixed.pop("notes") == unjudged
     assert mixed == of_runs

@@ -53,7 +53,7 @@ def test_a_corpus_may_be_in_several_files_with_columns_of_any_name(folder: Path)
     out = good(folder, "evaluate", *FILES, *BY_TEXT, "golds.csv:body", *words)
     assert "0.7500" in out
     assert "note: golds.csv and rest.tsv: no text for 1 of 5 documents (x)." in out
-    assert "note: 1 retrieved document without content (cannot match)." in out
+    assert "note K017: 1 retrieved document without content (cannot match)." in out
     (folder / "golds.data").write_text('{"_id": "g1", "text": "Gold is soft. It melts."}\n')
     assert "golds.data" in refused(folder, "evaluate", *FILES, *BY_TEXT, "golds.data", "--input-format", "corpus=csv")
 

@@ -18,6 +18,7 @@ from tests.end_to_end.in_process import refused, run_here
 WORDS = {
     "evaluate": "truth.qrels a.trec -m AP",
     "look": "results.jsonl",
+    "check": "truth.qrels a.trec",
     "answers": "gold.json answers.json",
     "compare": "truth.qrels a.trec b.trec -m AP",
     "diff": "truth.qrels a.trec b.trec -m AP",
@@ -27,6 +28,7 @@ WORDS = {
     "trec": "truth.qrels a.trec",
     "judge": "results.jsonl --task support --estimate",
     "verdicts summary": "verdicts.jsonl",
+    "verdicts template": "results.jsonl --task support -o sheet.csv",
     "verdicts agreement": "verdicts.jsonl --truth truth.qrels",
 }
 """a valid call of each command that has options with numbers or choices"""
@@ -51,7 +53,8 @@ def wrong_value(option: click.Option) -> str | None:
     metavar = option.metavar or ""
     if "|" in metavar or metavar in ("FORMAT", "MATCH"):
         return "wrong value"
-    return {"MEASURE=LIMIT": "AP=wrong", "[MEASURE=]D": "AP=-1"}.get(metavar)
+    wrong = {"MEASURE=LIMIT": "AP=wrong", "MEASURE=NUMBER": "AP=wrong", "[MEASURE=]D": "AP=-1", "KIND,...": "K999"}
+    return wrong.get(metavar)
 
 
 CASES = [

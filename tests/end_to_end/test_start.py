@@ -13,7 +13,7 @@ import pytest
 from karat.cli import demo_data as demo
 
 TRUTH, (ONE, TWO, *_) = str(demo.TRUTH), map(str, demo.runs().values())
-RESULTS = str(demo.RESULTS)
+RESULTS, CORPUS = str(demo.RESULTS), str(demo.HERE / "corpus.jsonl")
 BASELINE = ("--baseline", ONE, "--max-drop", "nDCG@10=0.9")
 
 COMMAND_LINE = {"click"}
@@ -29,6 +29,7 @@ SLOW = {
 EVALUATING = {*EVALUATION, "karat.evaluation"}
 # Scores are compared only if they have the same digests of the ground truth.
 COMPARING = {*EVALUATING, "karat.comparison", "hashlib"}
+CHECKING = {*EVALUATING, "hashlib", "numpy.ma"}
 ARROW = {"pyarrow", "cloudpickle", "concurrent.futures", "logging"}  # cloudpickle, if it is installed, loads the others
 RESAMPLING = {"hashlib", "numpy.ma", "numpy.random", "statistics"}
 
@@ -41,6 +42,10 @@ MAY_LOAD = {
     ("evaluate", RESULTS, "-m", "TokenF1", "-m", "AP"): {*EVALUATING, "orjson"},
     ("look", RESULTS): {*EVALUATING, "orjson", "hashlib"},
     ("look", TRUTH, ONE): EVALUATING,
+    ("check", "--explain", "K030"): EVALUATION,
+    ("check", TRUTH, ONE, TWO): CHECKING,
+    ("check", TRUTH, ONE, "--corpus", CORPUS): CHECKING | ARROW | {"orjson"},  # ids of texts are columns of Arrow
+    ("check", RESULTS): {*CHECKING, "orjson"},
     ("evaluate", TRUTH, ONE, "--ci"): EVALUATING | RESAMPLING,
     ("compare", TRUTH, ONE, TWO): COMPARING | RESAMPLING,
     ("diff", TRUTH, ONE, TWO): {*COMPARING, "karat.analysis.diff", "karat.analysis.explain"},

@@ -174,7 +174,6 @@ def test_the_name_of_the_run_is_that_of_its_last_line_with_data(folder: Path) ->
         ("-m ndcg.1 qrels run", "'1' is not a list of parameters of ndcg. Write -m ndcg.1=3.5,2=9."),
         ("-m rbp.p=2 qrels run", "p=2 is not a number strictly between 0 and 1"),
         ("-m rbp --trec-eval 9 qrels run", "trec_eval 9 has no measure rbp"),
-        ("-m prefs qrels run", "prefs needs judgments in another format than qrels"),
         ("-l x qrels run", "'x' is not a whole number"),
         ("-M 0 qrels run", "--Max_retrieved_per_topic 0 is not a whole number from 1 to 2147483647"),
         ("--trec-eval 8 qrels run", "9, 10"),

@@ -90,7 +90,7 @@ def test_compare_diff_and_report_join_gold_to_all_logs(folder: Path) -> None:
     assert "better" in good(folder, "compare", *words, "-m", "EM")
     diff = good(folder, "diff", *words, "-m", "EM")
     assert "radium" in diff
-    assert all(line.endswith(".") for line in diff.splitlines() if line.startswith("note: "))
+    assert all(line.endswith(".") for line in diff.splitlines() if line.startswith("note"))
     run_here(folder, "report", *words, "-o", "report.html")
     assert "Marie Curie" in (folder / "report.html").read_text()
 

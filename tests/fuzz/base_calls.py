@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 import karat
+import karat.compat.pytrec_eval
 import karat.components.evaluators as evaluators
 import karat.matching
 import karat.measures
@@ -25,6 +26,7 @@ import karat.measures.answers
 import karat.pooled
 from karat.components.preprocessors import DocumentCleaner
 from karat.dataclasses import ByteStream, SparseEmbedding
+from karat.grounding.verdict_file.drawn import drawn_queries
 from karat.testing import assert_scores
 from tests.fuzz import hostile_values
 
@@ -38,6 +40,12 @@ RESULTS = (
     " 'gold_answers': ['soft'], 'answer': 'very soft'}, {'query': 'q2', 'truth': ['iron'],"
     " 'retrieved': ['iron'], 'gold_answers': 'b', 'answer': None}]"
 )
+LABELS = [
+    *({"query": query, "task": "correctness", "item": "answer", "label": label, "by": by}
+      for query, label, by in (("q1", "correct", "gpt"), ("q2", "correct", "gpt"), ("q3", "incorrect", "gpt"),
+                               ("q1", "correct", "human"), ("q2", "incorrect", "human:bo"))),
+    *(drawn.record() for drawn in drawn_queries(["q1", "q2"], ["q1", "q2", "q3"], None, "correctness", 4).values()),
+]  # fmt: skip
 CALLS = f"""
 evaluate({TRUTH}, {RUN}, ['nDCG@10', 'AP', 'P@5'])
 evaluate({TRUTH}, {RANKED}, 'RR', match='id', missing='zero', ties='trec', duplicates='error', rel=1)
@@ -78,6 +86,13 @@ SystemScores.load('several.csv')
 SystemScores({{'a': scores, 'b': others}})
 Finding('code', 'message', 3, 'hint', ('q1',))
 KaratError('what', place='place', hint='hint')
+evaluate_verdicts({LABELS}, ['Correctness'], author='gpt', unknown='skip', name='x', correct=True)
+evaluate_verdicts({LABELS}, correct=True).corrected(0.9, width=0.05)
+evaluate_results([{{'query': q, 'retrieved': [], 'answer': 'a'}} for q in ('q1', 'q2', 'q3')], verdicts={LABELS}, correct=True)
+compare({{'a': corrected, 'b': corrected}}).corrected(width=0.1)
+gate(corrected, min={{'Correctness': 0.1}}, correct=True)
+gate(corrected, baseline=corrected, max_drop={{'Correctness': 0.1}}, non_inferior={{'Correctness': 0.9}}, correct=True, level=0.9)
+label_agreement({LABELS}, measures=['Correctness'])
 parse('nDCG(gain=exp)@10')
 parse('F1', 'answers')
 scores['AP']
@@ -149,6 +164,14 @@ recall('a', 'a b')
 RetrievalRecall().calculate_metric_scores([['a', 'b']], [['a', 'c']], k_list=[1, 5])
 RetrievalRecallAll().calculate_metric_scores([['gold is soft']], [['gold', 'iron']], k_list=[1])
 RetrievalNDCGAny().calculate_metric_scores([['gold is soft']], [['gold', 'iron']], k_list=[2])
+RelevanceEvaluator({TRUTH}, {{'map', 'ndcg_cut.1,10', 'P_5', 'set_F_0.5'}}, 1, False).evaluate({RUN})
+RelevanceEvaluator({TRUTH}, ['all_trec'], relevance_level=2, judged_docs_only_flag=True).evaluate({RUN})
+RelevanceEvaluator({{'q1': {{'d1': np.int64(1), 'd2': np.float64(0)}}}}, ('official',)).evaluate({{'q1': {{'d1': np.float32(0.5), 'd2': 1}}, 'q2': {{}}}})
+RelevanceEvaluator(parse_qrel(['q1 0 d1 1', 'q1 0 d2 0']), supported_measures).evaluate(parse_run(['q1 Q0 d2 1 0.5 t', 'q1 Q0 d1 2 0.5 t']))
+parse_qrel(['q1 0 d1 1', 'q2 0 d2 -1'])
+parse_run(iter(['q1 Q0 d1 1 0.5 t', 'q2 Q0 d2 1 1e3 t']))
+compute_aggregated_measure('gm_map', [0.5, 1.0])
+compute_aggregated_measure('num_ret', np.array([10.0, 5.0]))
 is_chunk_from_original('user: gold', 'gold is soft', threshold=80)
 assert_scores(scores, min={{'AP': 0.1}}, max={{'AP': 1.0}})
 assert_scores(scores, baseline=others, max_drop={{'AP': 1.0}}, significant=True, level=0.95)
@@ -191,6 +214,7 @@ comparison.report('report.html', by={{'q1': 1.0, 'q2': 5.0}}, title='x')
 compare({{'a': scores, 'b': others, 'c': scores}}, permutations=100, resamples=100).report('report.html')
 evaluate_results({RESULTS}, ['R@5', 'TokenF1'], match='content').report('report.html')
 Scores(('q1', 'q2'), {{'AP': np.array([0.5, np.nan]), 'x': np.array([1.0, -2.0])}}, name='x').report('report.html')
+corrected.report('report.html', title='x')
 scores.plot('intervals', 'AP', level=0.9, names='asked')
 scores.plot('cutoffs')
 scores.plot('bounds', 'AP')
@@ -224,7 +248,7 @@ def namespace() -> Mapping[str, Any]:
     )
     several = karat.SystemScores({"a": scores, "b": others})
     names: dict[str, Any] = {name: getattr(karat, name) for name in karat.__all__}
-    for module in (karat.measures, karat.measures.answers, karat.pooled):
+    for module in (karat.measures, karat.measures.answers, karat.pooled, karat.compat.pytrec_eval):
         names |= {name: getattr(module, name) for name in module.__all__}
     names |= {name: getattr(evaluators, name) for name in evaluators.__all__}
     names |= {name: getattr(karat.matching, name) for name in ("chunk", "fuzzy", "overlap", "prefix", "same")}
@@ -237,5 +261,6 @@ def namespace() -> Mapping[str, Any]:
         "DocumentCleaner": DocumentCleaner,
         "Row": SimpleNamespace,
     }
+    names["corrected"] = karat.evaluate_verdicts(LABELS, correct=True)
     names |= {"assert_scores": assert_scores, "scores": scores, "others": others, "several": several}
     return MappingProxyType(names | {"comparison": several.compare("a")})

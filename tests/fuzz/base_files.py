@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import karat
+from tests.fuzz.base_calls import LABELS
 
 _TRUTH = "q1 0 d1 1\nq1 0 d2 0\nq1 0 d3 2\nq2 0 d1 1\nq2 0 d4 1\nq3 0 d5 1\n"
 _RUN = """q1 Q0 d1 1 3.5 t
@@ -17,6 +18,15 @@ q2 Q0 d4 1 1e-3 t
 q2 Q0 q2 2 0 t
 q3 Q0 d8 1 1 t
 q3 Q0 d5 2 0.5 t
+"""
+_PREFERENCES = """q1 ann s d1 2
+q1 ann s d2 1
+q1 bob s d1 1
+q1 bob s d2 2
+q1 bob t d2 3
+q1 bob t d3 1
+q2 ann s d4 0.5
+q2 ann s d1 0
 """
 _OTHER = "q1 Q0 d3 1 3 t\nq1 Q0 d1 2 2 t\nq2 Q0 d8 1 2 t\nq2 Q0 d1 2 1 t\nq3 Q0 d5 1 1 t\n"
 _RESULTS = [
@@ -145,6 +155,10 @@ _CONVERSIONS = (
     "convert FILE out.parquet", "convert FILE - --output-format jsonl --as run", "convert FILE out.csv --as truth",
 )  # fmt: skip
 _LOOKS = ("look FILE", "look truth.qrels FILE", "look FILE --format json")
+_CHECKS = (
+    "check FILE run.trec", "check truth.qrels FILE --format json", "check FILE --format github",
+    "check truth.qrels run.trec --corpus FILE --queries FILE", "check truth.qrels run.trec --claimed FILE",
+)  # fmt: skip
 _GOLD_COMMANDS = (
     "evaluate unlabelled.jsonl --truth FILE", "look unlabelled.jsonl --truth FILE", "evaluate FILE unlabelled.jsonl",
 )  # fmt: skip
@@ -161,8 +175,10 @@ _INPUTS = (
         "diff FILE run.trec other.trec", "gate FILE run.trec --min AP=0.1", "evaluate FILE run.trec --bounds",
         "evaluate FILE run.trec --explain q1", "evaluate FILE run.trec --by relevant",
         "convert FILE out.parquet", "convert FILE - --as truth --output-format json",
-        "trec -c -q -m all_trec FILE run.trec", "trec -c --trec-eval 9 -J FILE run.trec",
+        "trec -c -q -m all_trec FILE run.trec", "trec -c --trec-eval 9 -J FILE run.trec", "trec FILE run.trec",
+        "trec -c -R qrels_jg -m qrels_jg FILE run.trec", "trec -c -R qrels_prefs -m all_prefs FILE run.trec",
     )),
+    Input("people.prefs", ("trec -c -q -R prefs -m all_prefs FILE run.trec", "evaluate FILE run.trec", "look FILE")),
     Input("run.trec", (
         "evaluate truth.qrels FILE", "evaluate truth.qrels FILE other.trec --ci", "compare truth.qrels FILE other.trec",
         "diff truth.qrels other.trec FILE", "gate truth.qrels FILE --min AP=0.9",
@@ -170,7 +186,8 @@ _INPUTS = (
         "evaluate truth.qrels FILE --ties best --duplicates first --missing skip -m P@5 -m nDCG",
         "evaluate FILE run.trec", "convert FILE out.feather", "convert FILE out.jsonl.zst --as run",
         "convert FILE - --as run --output-format trec", "trec -c -q -m all_trec truth.qrels FILE",
-        "trec -c --trec-eval 9 -M 2 -l 2 truth.qrels FILE",
+        "trec -c --trec-eval 9 -M 2 -l 2 truth.qrels FILE", "trec -q -n truth.qrels FILE",
+        "trec -m relstring.3 -m utility.1,-1,0,0 -m ndcg.1=3 -N 100 truth.qrels FILE",
     )),
     *(Input(f"truth.{kind}", ("evaluate FILE run.trec", "evaluate FILE run.csv", "compare FILE run.trec other.trec"))
       for kind in ("csv", "tsv")),
@@ -196,6 +213,13 @@ _INPUTS = (
         "evaluate answers.jsonl --verdicts FILE --author human",
         "gate answers.jsonl --verdicts FILE --min Correctness=0.5",
     )),
+    Input("judged.jsonl", (
+        "evaluate answers.jsonl --verdicts FILE --correct --width 0.05", "verdicts agreement FILE",
+        "compare answers.jsonl other.jsonl --verdicts FILE --correct",
+        "report answers.jsonl --verdicts FILE --correct -o r.html",
+        "gate answers.jsonl --verdicts FILE --min Correctness=0.5 --correct",
+        "verdicts template answers.jsonl --task correctness --items FILE --next 2 -o todo.csv",
+    )),
     Input("spans.jsonl", ("evaluate FILE -m SpanRecall -m SpanIoU@2", "gate FILE --min SpanRecall=0.5")),
     *(Input(name, ("evaluate truth.qrels FILE", "evaluate FILE run.trec", "compare truth.qrels FILE other.trec"))
       for name in ("mapping.json", "lists.json", "pairs.json", "queries.jsonl", "pairs.jsonl")),
@@ -217,18 +241,19 @@ _INPUTS = (
     Input("parts/part-1.parquet", (*_RUN_COMMANDS, "evaluate truth.qrels FILE/*.parquet", "convert FILE out.trec")),
     Input("karat.toml", ("gate truth.qrels run.trec --config FILE",)),
 )  # fmt: skip
-INPUTS = tuple(each._replace(commands=(*each.commands, *_CONVERSIONS, *_LOOKS)) for each in _INPUTS)
+INPUTS = tuple(each._replace(commands=(*each.commands, *_CONVERSIONS, *_LOOKS, *_CHECKS)) for each in _INPUTS)
 
 
 def base_files() -> Mapping[str, bytes]:
     """The content of every valid file, by its name."""
     texts = {
-        "truth.qrels": _TRUTH, "run.trec": _RUN, "other.trec": _OTHER, "karat.toml": _GATE,
+        "truth.qrels": _TRUTH, "people.prefs": _PREFERENCES, "run.trec": _RUN, "other.trec": _OTHER,
+        "karat.toml": _GATE,
         "truth.csv": 'qid,docno,label\nq1,d1,1\n"q1",d2,0\nq1,"d3",2\nq2,d1,1\nq3,"d,5",1\n',
         "truth.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td3\t2\nq2\td4\t1\n",
         "run.csv": 'query;doc;text;score\r\nq1;d1;"two\nlines";3.5\r\nq1;d9;"a ""b""";2\r\nq2;d4;;1e-3\r\n',
         "run.tsv": "q1\td1\t1\nq1\td9\t2\nq1\td3\t3\nq2\td4\t1\nq2\tq2\t2\nq3\td5\t1\n",
-        "verdicts.jsonl": _lines(_VERDICTS),
+        "verdicts.jsonl": _lines(_VERDICTS), "judged.jsonl": _lines(LABELS),
         "results.jsonl": _lines(_RESULTS), "other.jsonl": _lines(_RESULTS[::-1]),
         "spans.jsonl": _lines([{"query": "q1", "truth": [["d1", 0, 9], ["d2", 3, 5]], "retrieved": [["d1", 4, 12]]},
                                {"query": "q2", "truth": [["d1", 1, 2]], "retrieved": []}]),

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
+from karat.compat.trec_eval import MissingQueryError
 from tests.block_size import block_size
 from tests.end_to_end.in_process import run_here
 from tests.fuzz.base_files import INPUTS, Input, files_in, write_base_files
@@ -27,8 +28,11 @@ _OPTIONS = (
     "--test wilcoxon",
     "--test t", "--test tukey --permutations 50", "--test bootstrap", "--common-queries", "--force", "--detect 0.1",
     "--lower-is-better latency", "--baseline other", "--significant --level 0.9", "--query q1", "-n 0", "--losses",
+    "-q", "-c", "-n", "-J", "-M 1", "-l 0", "-m set", "-m official", "-m P.3,x", "-m iprec_at_recall.0.5",
+    "--trec-eval 9",
     "--safe-csv --format csv", "-o out.json", "-o out.csv", "-o out.parquet", "-o out.md", "--junit out.xml",
 )  # fmt: skip
+_OTHER_STATUS = {"check": {1}, "gate": {1}, "look": {1}, "trec": {MissingQueryError.exit_status}}
 # TREC and CSV files are read in three ways: in plain Python, which is how the fuzzer reads them, and in these two.
 READERS: Mapping[str, Callable[[], AbstractContextManager[object]]] = {
     "in small blocks": lambda: block_size(64),
@@ -70,7 +74,7 @@ def _problem(
         return f"{words[0]}: {wrong}", f"{wrong}: {told(error)}"
     created = files_in(folder) - {*files, *written}
     errors = done.stderr.splitlines()
-    expected = (0, 1, 2) if words[0] in ("gate", "look") else (0, 2)
+    expected = {0, 2} | _OTHER_STATUS.get(words[0], set())
     broken = {
         "a draft was left": any(each.endswith(".part") for each in created),
         f"the exit status is {done.returncode}": done.returncode not in expected,
@@ -83,7 +87,7 @@ def _problem(
         broken["an error is long"] = len(done.stderr) > 3100
         broken["a failed command wrote a file"] = bool(created)
         broken["a failed command printed something"] = bool(done.stdout)
-    elif "json" in words and not {"--help", "csv", "jsonl", "latex", "markdown", "tsv"} & {*words}:
+    elif {"--format", "json"} <= {*words} and not {"--help", "csv", "jsonl", "latex", "markdown", "tsv"} & {*words}:
         broken["the output is not JSON"] = not _is_json(done.stdout) and not created
     if damage.kind in ("qrels", "trec") and not created:
         for reader, condition in READERS.items():

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -22,13 +23,8 @@ from karat.cli.parser import Command
 
 SOURCE = Path(karat.__file__).parent
 
-PUBLIC = [
-    "Comparison", "Converted", "Document", "EvaluationRunResult", "Finding", "Judging", "KaratError", "Look",
-    "Measure", "Pipeline", "Scores", "SystemScores", "Verdicts", "__version__", "compare", "component", "convert",
-    "default_from_dict", "default_to_dict", "definitions", "estimate_judging", "evaluate", "evaluate_answers",
-    "evaluate_results", "evaluate_runs", "evaluate_verdicts", "gate", "judge", "label_agreement", "load_verdicts",
-    "look", "parse", "register",
-]  # fmt: skip
+# The modules that have the public names of karat.
+HOMES = {**karat._HOMES, **karat._MODULES}
 
 # What each folder, and each module at the top, imports when it is imported; in the order in which data flows.
 MAY_IMPORT = {
@@ -48,7 +44,7 @@ MAY_IMPORT = {
     "measures": "data.caching data documents errors output registry",
     "grounding": "data.caching data documents errors measures options output reading reading.bytes registry",
     "reading.conversion": "data errors output reading reading.bytes",
-    "stats": "data",
+    "stats": "data.caching data",
     "scores": "data.caching data errors measures options output reading.bytes reading.columns registry stats",
     "analysis": "data.caching data documents errors grounding matching measures options output ranking reading"
     " reading.bytes registry scores stats",
@@ -57,8 +53,8 @@ MAY_IMPORT = {
     "comparison": "data.caching data errors options output reading.bytes registry scores stats",
     "comparison.gate": "comparison errors matching measures options output reading reading.bytes registry scores stats",
     "report.plots": "analysis comparison errors measures options output registry scores",
-    "report": "data.caching analysis comparison data documents errors grounding matching measures output reading"
-    " registry report.plots scores stats",
+    "report": "data.caching analysis comparison data documents errors evaluation grounding matching measures output"
+    " reading registry report.plots scores stats",
     "testing": "comparison.gate errors options reading.bytes scores",
     "pooled": "errors evaluation matching measures reading scores",
     "grounding.judges": "errors grounding options output reading reading.bytes",
@@ -80,7 +76,7 @@ WHEN_CALLED = {
     "comparison": "analysis report.plots",
     "grounding.judges": "analysis evaluation registry scores",
     "compat": "evaluation measures",
-    "__init__": "comparison comparison.gate components data documents errors evaluation grounding grounding.judges"
+    "__init__": "cli comparison comparison.gate components data documents errors evaluation grounding grounding.judges"
     " measures reading.conversion scores",
 }
 
@@ -124,7 +120,8 @@ def _imports(tree: ast.AST, when: Literal["imported", "called"]) -> Iterator[Imp
             isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         )
         if isinstance(node, ast.ImportFrom) and node.module == "karat":
-            yield from (Import(f"karat.{alias.name}", when) for alias in node.names if alias.name not in PUBLIC)
+            names = [alias.name for alias in node.names if alias.name != "__version__"]
+            yield from (Import(HOMES.get(name, f"karat.{name}"), when) for name in names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("karat."):
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
@@ -256,10 +253,9 @@ def test_no_function_has_more_than_60_lines() -> None:
     )
 
 
-def test_the_public_names_are_these() -> None:
-    assert sorted(karat.__all__) == PUBLIC
-    assert dir(karat) == PUBLIC
-    for name in PUBLIC:
+def test_what_is_public_can_be_found_and_exists() -> None:
+    assert dir(karat) == sorted(karat.__all__)
+    for name in karat.__all__:
         assert getattr(karat, name) is not None
 
 
@@ -287,10 +283,38 @@ def test_help_loads_neither_numpy_nor_rich() -> None:
         assert f"'{heavy}'" not in loaded
 
 
-@pytest.mark.parametrize(("library", "folder"), [("scipy", "stats"), ("pyspark", "engines")])
-def test_a_large_library_is_only_used_inside_its_folder(library: str, folder: str) -> None:
-    others = (path for path in modules() if room_of(path) != folder)
-    assert_none(place(path) for path in others if library in path.read_text("utf-8"))
+def test_spark_is_only_used_inside_its_folder() -> None:
+    others = (path for path in modules() if room_of(path) != "engines")
+    assert_none(place(path) for path in others if "pyspark" in path.read_text("utf-8"))
+
+
+# The distribution that an import comes from, if it has another name.
+DISTRIBUTIONS = {
+    "haystack": "haystack-ai", "huggingface_hub": "sentence-transformers", "torch": "sentence-transformers",
+    "transformers": "sentence-transformers", "vl_convert": "vl-convert-python",
+}  # fmt: skip
+# polars is used for its own frames, and so by nobody who does not have it.
+NOT_DECLARED = {"", "karat", "polars", "_typeshed"}
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+    imported = set[str]()
+    for _, node in nodes():
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        imported |= {name.partition(".")[0] for name in names}
+    project = tomllib.loads((SOURCE.parent.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = [
+        requirement
+        for name, extra in project["optional-dependencies"].items()
+        if name != "all"
+        for requirement in extra
+    ]
+    declared = {re.split(r"[^\w-]", requirement)[0] for requirement in [*project["dependencies"], *extras]}
+    foreign = imported - sys.stdlib_module_names - NOT_DECLARED
+    assert {DISTRIBUTIONS.get(name, name).replace("_", "-") for name in foreign} == {
+        name.replace("_", "-") for name in declared
+    }
 
 
 def test_a_file_has_one_subject() -> None:
@@ -310,7 +334,7 @@ def test_the_package_declares_that_it_is_typed() -> None:
 NOT_FILES = {
     "--api-key-env", "--author", "--base-url", "--input-format", "--column", "--split", "--baseline of compare",
     "--equivalence", "--explain", "--field", "--lower-is-better", "--master", "--match", "--max", "--max-drop",
-    "--records",
+    "--ignore", "--records", "--select",
     "--measure", "--non-inferior",
     "--model", "--baseline of report", "--by of import", "--min", "--order", "--per-query-path", "--query", "--sort",
     "--system", "--tag", "--task", "--title", "NAME",

@@ -77,7 +77,7 @@ def lists(queries: Queries, gold: Callable[..., Any], retrieved: Callable[..., A
 
 
 # All evaluators in one test, because generating the queries and their documents takes most of the time.
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(queries=queries, field=fields)
 def test_evaluators_of_documents_agree_on_documents_of_both_libraries(queries: Queries, field: str) -> None:
     our_lists, their_lists = lists(queries, Document, Document), lists(queries, haystack.Document, haystack.Document)

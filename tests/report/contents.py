@@ -62,7 +62,21 @@ def small(queries: int = 12) -> dict[str, Any]:
             {"name": "RR", "higher": True, "count": False, "takes": "judged",
              "formula": "1 / rank of the first relevant document", "definition": "Reciprocal rank.", "reference": ""},
         ],
-        "table": {"rows": rows, "by_measure": False, "level": 0.95, "alpha": 0.05,
+        "people": [
+            {
+                "heading": "Corrected means",
+                "sentences": ["dense is not corrected."],
+                "tables": [
+                    {
+                        "header": ["run", "measure", "corrected", "queries labelled by people"],
+                        "labels": 2,
+                        "rows": [[["dense", ""], ["RR", ""], ["0.5120 [0.4120, 0.6120]", "°"], ["40 of 300", ""]]],
+                        "notes": ["° fewer than 50 queries labelled by people", "values by gpt, corrected by human"],
+                    }
+                ],
+            }
+        ],
+        "table": {"rows": rows, "by_model": None, "by_measure": False, "level": 0.95, "alpha": 0.05,
                   "test": "the paired randomization test (exact)",
                   "intervals": "intervals of differences are at 95%, not corrected", "correction": "Holm-corrected",
                   "unjudged": [0.4, 0.32, 0.38], "unjudged_at": 10, "missing": [1, 0, 0]},
@@ -104,7 +118,9 @@ def alone() -> dict[str, Any]:
     """One system, one measure, one query, and nothing else that could be left out."""
     content = small(1)
     content.update(systems=["only"], baseline=None, measures=content["measures"][:1], lists=[[None]], golds=[None])
-    content.update(documents={"id": [], "title": None, "text": None}, moves={}, answers=None, findings=[], cut=[])
+    content.update(
+        documents={"id": [], "title": None, "text": None}, moves={}, people=[], answers=None, findings=[], cut=[]
+    )
     cell = {"mean": 0.0, "low": None, "high": None, "best": True, "difference": None, "p": None, "significant": None}
     content["table"].update(rows=[[{**cell, "against": None}]], test=None, correction=None, unjudged=None, missing=[0])
     content["queries"].update(text=None, values=[[[0.0]]], first=[[None]], unjudged=None, missing=None, slices={})

@@ -98,13 +98,13 @@ def test_scores_that_executors_write_to_a_folder_are_printed_without_those_of_qu
     words += ["--engine", "spark", "--per-query-path"]
     table = run_here(folder, *words, folder / "one", "--ci")
     assert table.returncode == 0, table.stderr
-    assert "20 queries, with 95% confidence intervals\nnote: " in table.stdout
+    assert "20 queries, with 95% confidence intervals\nnote" in table.stdout
     as_json = json.loads(run_here(folder, *words, folder / "two", "--format", "json").stdout)
     assert as_json["means"] == locally["means"]
     assert as_json == json.loads((folder / "two" / "_karat.json").read_text())
     as_csv = run_here(folder, *words, folder / "three", "--format", "csv", "--ci")
     assert as_csv.stdout.startswith("run,AP,NumRet,AP low,AP high,NumRet low,NumRet high\nbm25,")
-    assert as_csv.stderr.startswith("20 queries, with 95% confidence intervals\nnote: ")
+    assert as_csv.stderr.startswith("20 queries, with 95% confidence intervals\nnote")
     assert Scores.load(folder / "two").means == locally["means"]
     again = run_here(folder, *words, folder / "one")
     assert (again.returncode, again.stdout) == (2, "")

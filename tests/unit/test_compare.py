@@ -474,7 +474,7 @@ def test_degenerate_comparisons_are_described_and_not_significant(
 
 def test_findings_of_the_systems_are_shown(demos: dict[str, Scores]) -> None:
     text = str(compare(demos, test="t", resamples=50))
-    assert re.search(r"note: unjudged documents in the top 10: overlap 40%, bm25 32%, bm25-rm3 38%\.", text)
+    assert re.search(r"note K032: unjudged documents in the top 10: overlap 40%, bm25 32%, bm25-rm3 38%\.", text)
 
 
 def test_differences_that_are_equal_within_rounding_error_have_no_spread() -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from karat.errors import KaratError
@@ -34,6 +38,10 @@ RECORDS: list[dict[str, Any]] = [
         "record": "call", "key": "k1", "model": "m", "settings": {"temperature": 0}, "reply": "full", "tokens_in": 9,
         "tokens_out": 2, "state": "done", "verdicts": 1, "error": "slow",
     },
+    {
+        "record": "sample", "query": "q", "system": "a", "recipe": "support", "number": 1, "drawn": 2, "population": 3,
+        "population_digest": "0123456789abcdef", "seed": 7,
+    },
 ]  # fmt: skip
 HOSTILE: list[Any] = [None, 0, 1.5, [], [[]], {}, "", "\ud800", "\0", "x" * 9000]
 MORE_HOSTILE = [
@@ -46,6 +54,7 @@ ACCEPTED = {
     "item": {"record", "query", "id", "of", "text", "importance", "digest", "cites"},
     "verdict": {"record", "query", "system", "state", "by", "sample", "why", "digest", "call"},
     "call": {"record", "key", "model", "settings", "reply", "tokens_in", "tokens_out", "verdicts", "error"},
+    "sample": {"query", "system", "recipe", "population", "population_digest", "seed"},
 }
 """fields that may have some other value, or none"""
 IDS = ("query", "system", "id", "item", "task", "by", "name")
@@ -89,6 +98,22 @@ def test_a_damaged_field_of_a_list_is_an_error_that_names_its_row() -> None:
         fault, kind = _fault(records), RECORDS[at]["record"]
         is_gap = value is None or value != value
         assert fault is not None or field in ACCEPTED[kind] or is_gap, (kind, field, value)
+
+
+@pytest.mark.parametrize(
+    "value", [pd.NA, np.array([1, 2]), 10**5000, pd.Series([1])], ids=lambda value: type(value).__name__
+)
+@pytest.mark.parametrize("field", ["query", "system", "item", "task", "by", "label", "state", "against", "digest"])
+def test_a_value_that_cannot_be_compared_or_written_is_an_error(field: str, value: Any) -> None:
+    label = {"query": "q1", "task": "correctness", "item": "answer", "label": "correct", "by": "gpt"}
+    with suppress(KaratError):  # anything else would fail this test
+        evaluate_verdicts([label, {**label, "query": "q2", field: value}, {**label, "query": "q3"}])
+
+
+def test_a_data_frame_is_not_a_kind_of_record() -> None:
+    row = {"query": "q1", "task": "correctness", "item": "answer", "label": "correct"}
+    with pytest.raises(KaratError, match="row 0: an object of type DataFrame is not a kind of record"):
+        evaluate_verdicts([{**row, "record": pl.DataFrame({"a": [1]})}])
 
 
 def test_a_last_line_that_is_cut_short_anywhere_is_left_out(tmp_path: Path) -> None:

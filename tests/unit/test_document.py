@@ -341,3 +341,9 @@ def test_scores_are_read_from_documents_that_have_them() -> None:
     assert document_scores(["a", {"content": "b", "score": 2}], "here") == [None, 2]
     with pytest.raises(KaratError, match="here: score 'high' is not a number"):
         document_scores([{"content": "b", "score": "high"}], "here")
+
+
+def test_an_array_of_dates_is_not_a_blob() -> None:
+    """Its attribute `data` raises a ValueError."""
+    with pytest.raises(KaratError, match="blob"):
+        Document("text", blob=np.array([np.datetime64("NaT")]))  # type: ignore[arg-type]

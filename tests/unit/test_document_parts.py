@@ -415,10 +415,12 @@ def test_a_batch_that_is_read_late_adds_no_rows_to_another_reading_of_the_range(
 
 
 @pytest.mark.parametrize("form", ["trec", "csv", "jsonl", "parquet"])
-def test_a_document_that_is_listed_in_two_files_is_an_error(tmp_path: Path, form: str) -> None:
+def test_a_document_that_is_listed_in_two_files_is_an_error_with_both_places(tmp_path: Path, form: str) -> None:
     folder, truth = tmp_path / "run", write_truth(tmp_path)
     folder.mkdir()
     for at in (1, 2):
         write_run(tmp_path, [("q1", "a", 1.0), ("q1", f"d{at}", 1.0)], form).rename(folder / f"{at}.{form}")
     found = outcome(lambda: evaluate_in_ranges(truth, folder, 2))
-    assert found.startswith(f"{folder}, query q1: document a is listed twice for query q1.")
+    first = {"parquet": ", row 0", "csv": ":2"}.get(form, ":1")
+    places = [f"{folder}/{at}.{form}{first}" for at in (1, 2)]
+    assert found.startswith(f"{' and '.join(places)}: document a is listed twice for query q1.")

@@ -26,8 +26,9 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs import arrow_blocks, arrow_columns, pair_checks
 from karat.reading.pairs.arrow_columns import text_ids, valid_numbers
 from karat.reading.pairs.pair_checks import PairRules
+from karat.reading.texts.entries import Text
 from karat.reading.texts.text_files import read_values
-from karat.reading.texts.texts import Text, read_texts
+from karat.reading.texts.texts import read_texts
 
 TRUTH = {"q1": {"d1": 1}, "q2": {"d3": 2}}
 RUN = pa.table(

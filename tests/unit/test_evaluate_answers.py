@@ -87,8 +87,8 @@ def test_predictions_that_share_no_question_with_the_gold_answers_are_an_error_w
     error = error_of(evaluate_answers, {"1": "a", "2": "b"}, {"q1": "a", "q2": "b"}, missing=missing)
     assert str(error) == (
         "the predictions: no question is in both the ground truth and the predictions: the ground truth has 1, 2;"
-        " the predictions have q1, q2. Check that the question ids are spelled the same way in both, and are in the"
-        " same field or column."
+        " the predictions have q1, q2. Ids differ in the prefix 'q': '1' in the ground truth is 'q1' in the"
+        " predictions. Write them alike."
     )
 
 
@@ -127,8 +127,8 @@ def test_complete_data_has_no_findings() -> None:
 def test_findings_are_shown_with_the_scores() -> None:
     text = str(evaluate_answers(TRUTH, PREDICTIONS))
     assert "3 queries" in text
-    assert "note: 1 question without an answer (scored 0): später." in text
-    assert "note: 2 questions without a gold answer (ignored): other, unknown." in text
+    assert "note K053: 1 question without an answer (scored 0): später." in text
+    assert "note K054: 2 questions without a gold answer (ignored): other, unknown." in text
 
 
 def test_two_empty_answers_match_and_none_matches_nothing() -> None:

@@ -89,9 +89,9 @@ def test_a_finding_of_several_systems_is_one_line_with_the_number_of_each() -> N
     runs = {f"s{at}": {f"q{query}": ["a", *"xyz"[: at % 4]] for query in range(at % 3 + 1)} for at in range(12)}
     lines = notes(evaluate_runs(truth, runs, ["P@1", "P@2"]))
     assert lines == [
-        "note: queries missing from the run (scored 0): s0 3, s1 2, s2 1, s3 3, s4 2, s5 1, s6 3, s7 2, s8 1, s9 3,"
-        ' s10 2, s11 1. To leave them out, use missing="skip" (--missing skip).',
-        "note: s1, s2, s3, s5, s6, s7, s9, s10, s11: 50% of the documents in the top 2 are unjudged.",
+        "note K030: queries missing from the run (scored 0): s0 3, s1 2, s2 1, s3 3, s4 2, s5 1, s6 3, s7 2, s8 1,"
+        ' s9 3, s10 2, s11 1. To leave them out, use missing="skip" (--missing skip).',
+        "note K032: s1, s2, s3, s5, s6, s7, s9, s10, s11: 50% of the documents in the top 2 are unjudged.",
     ]
 
 
@@ -99,7 +99,7 @@ def test_shares_of_unjudged_documents_that_differ_are_one_line() -> None:
     truth = {"q": {"a": 1, "b": 0}}
     runs = {"one": {"q": ["a", "x"]}, "two": {"q": ["x", "a"]}, "three": {"q": ["a", "b"]}}
     assert notes(evaluate_runs(truth, runs, ["P@1", "P@2"])) == [
-        "note: unjudged documents in the top 1 and in the top 2: one 0% and 50%, two 100% and 50%."
+        "note K032: unjudged documents in the top 1 and in the top 2: one 0% and 50%, two 100% and 50%."
     ]
 
 
@@ -132,7 +132,7 @@ def test_graded_measures_list_queries_without_a_positive_grade() -> None:
 
 NO_COMMON_QUERY = (
     "no query is in both the ground truth and the run: the ground truth has q1, q2; the run has 1, 2, 3, …"
-    " Check that the query ids are spelled the same way in both, and are in the same field or column."
+    " Ids differ in the prefix 'q': 'q1' in the ground truth is '1' in the run. Write them alike."
 )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from karat.errors import Place
 from karat.reading.pairs import hashing
 from karat.reading.pairs.arrays import Texts, text_column
 from karat.reading.pairs.containers import ScoredRows
 from karat.reading.pairs.hashing import RowIndex, pair_hashes, query_hashes, repeated_rows, repeats_among, text_hashes
+from karat.reading.pairs.places import queries_in
 
 ids = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -22,7 +24,7 @@ def table(rows: list[tuple[str, str]]) -> ScoredRows:
     offsets = np.array([*starts, len(rows)], np.int64)
     docs = text_column([doc for _, doc in rows])
     return ScoredRows(
-        [rows[at][0] for at in starts], offsets, docs, np.zeros(len(rows)), lambda query, doc: Place(f"{query} {doc}")
+        [rows[at][0] for at in starts], offsets, docs, np.zeros(len(rows)), partial(queries_in, "the run")
     )
 
 

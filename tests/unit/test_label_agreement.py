@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import karat
 from karat.analysis.label_agreement import LabelAgreement
 from karat.errors import KaratError
-from karat.stats import Kappa, kappas, kendall_tau
+from karat.stats import Coefficient, kappas
 from tests.random_verdicts import Record
 
 
@@ -59,7 +59,7 @@ def test_kappa_is_that_of_scikit_learn(first: list[int], second: list[int], plai
 def test_the_interval_of_kappa_has_its_level_and_narrows_with_more_queries() -> None:
     random = np.random.default_rng(7)
 
-    def sample(queries: int) -> Kappa:
+    def sample(queries: int) -> Coefficient:
         first = random.integers(0, 2, queries * 3)
         second = np.where(random.random(queries * 3) < 0.8, first, 1 - first)  # kappa is 0.6
         return kappas(np.arange(queries * 3) // 3, first, second, np.arange(2.0))[0]
@@ -72,17 +72,12 @@ def test_the_interval_of_kappa_has_its_level_and_narrows_with_more_queries() -> 
 
 
 def test_kappa_without_an_interval() -> None:
-    same, one = np.zeros(3, np.int64), np.array([0, 0, 1])
-    assert kappas(np.arange(3), same, same, np.arange(2.0))[0] == Kappa(None, None)
-    assert kappas(same, one, one, np.arange(2.0))[0] == Kappa(1.0, None)  # one query
+    same, one, scale = np.zeros(3, np.int64), np.array([0, 0, 1]), np.arange(2.0)
+    assert kappas(np.arange(3), same, same, scale)[0] == Coefficient(None, None)
+    assert kappas(same, one, one, scale)[0] == Coefficient(1.0, None)  # one query
     four = np.array([0, 1, 0, 1])
-    assert kappas(np.arange(4), four, four, np.arange(2.0))[0] == Kappa(1.0, None)  # all labels agree
-    assert kappas(np.arange(3), one, one, np.arange(2.0))[0] == Kappa(1.0, None)  # undefined without the last query
-
-
-def test_kendalls_tau_of_equal_values_is_undefined() -> None:
-    assert kendall_tau([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
-    assert kendall_tau([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == -1.0
+    assert kappas(np.arange(4), four, four, scale)[0] == Coefficient(1.0, None)  # all labels agree
+    assert kappas(np.arange(3), one, one, scale)[0] == Coefficient(1.0, None)  # undefined without the last query
 
 
 def _grade(query: str, name: str, label: int | None, by: str = "model", **more: Any) -> Record:
@@ -134,7 +129,8 @@ def test_measures_of_runs_are_computed_over_queries_that_both_judged_whole() -> 
     assert [(each.system, each.queries, each.people, each.model) for each in found.values] == [
         (system, 1, by_people[system]["DCG@2"], by_model[system]["DCG@2"]) for system in RUNS
     ]
-    assert found.taus("model") == {"DCG@2": 1.0}
+    [order] = found.orders("model")
+    assert (order.measure, order.systems, order.tau.value, order.tau_ap.value) == ("DCG@2", 3, 1, 1)
     assert found.notes == ("no values for 1 query of which model graded only some of the judged documents",)
     without = karat.label_agreement(GRADES[:1], TRUTH, RUNS)
     assert without.values == ()
@@ -234,5 +230,98 @@ def test_the_agreement_in_json_has_everything() -> None:
     assert task["confusion"][0] == [1, 0, 0, 0]
     assert {"kappa_low", "weighted_kappa_high", "failed", "tied"} <= task.keys()
     assert document["values"][0].keys() >= {"by", "measure", "system", "people", "model", "difference"}
-    assert document["taus"] == {"model": {"RR": 1.0}}
+    [order] = document["orders"]["model"]
+    assert {name: order[name] for name in ("measure", "systems", "tau", "tau_ap")} == {
+        "measure": "RR", "systems": 3, "tau": 1.0, "tau_ap": 1.0,
+    }  # fmt: skip
     assert isinstance(karat.label_agreement(GRADES, TRUTH), LabelAgreement)
+
+
+def _correctness(query: str, label: str, by: str, system: str = "s") -> Record:
+    what = {"query": query, "system": system, "task": "correctness", "item": "answer"}
+    return {**what, "label": label, "by": by}
+
+
+def test_several_people_are_compared_with_each_other() -> None:
+    pairs = [("correct", "correct"), ("incorrect", "incorrect"), ("correct", "partial"), ("partial", "partial")]
+    records = [
+        _correctness(f"q{at}", label, f"human:{name}")
+        for at, pair in enumerate(pairs)
+        for name, label in zip(("ann", "bo"), pair, strict=True)
+    ]
+    alone = [_correctness("q9", "correct", "human:ann"), *(_correctness(f"q{at}", "correct", "m") for at in range(10))]
+    found = karat.label_agreement([*records, *alone])
+    [people] = found.people
+    assert (people.task, people.people, people.items) == ("correctness", 2, 4)
+    labels = [{"incorrect": 0, "partial": 0.5, "correct": 1}[label] for pair in pairs for label in pair]
+    distances = [(a - b) ** 2 for at, a in enumerate(labels) for b in labels[at + 1 :]]
+    expected = 1 - (0.25 / 4) / (sum(distances) / len(distances))
+    assert people.weighted_alpha is not None
+    assert people.weighted_alpha.value == pytest.approx(expected)
+    assert "Krippendorff's alpha" in str(found)
+    assert found.to_dict()["people"][0]["items"] == 4
+
+
+def test_a_model_that_favours_a_system_is_named() -> None:
+    random = np.random.default_rng(4)
+    right = random.random((60, 2)) < 0.5
+    records = []
+    for at, row in enumerate(right):
+        for system, is_correct in zip(("old", "new"), row.tolist(), strict=True):
+            favoured = is_correct or (system == "new" and at % 2 == 0)
+            for by, value in (("human", is_correct), ("m", favoured)):
+                records.append(_correctness(f"q{at}", "correct" if value else "incorrect", by, system))
+    found = karat.label_agreement(records)
+    new = next(each for each in found.favours("m") if each.system == "new")
+    assert new.more > 0.15
+    assert new.p is not None
+    assert new.p < 0.01
+    assert "the model rates new 0.3167 higher than others on Correctness" in str(found)
+    assert "the model rates old" not in str(found)
+    value = next(each for each in found.values if each.system == "old")
+    assert value.difference == 0
+    assert found.orders("m") == []
+
+
+def test_a_model_that_is_as_lenient_with_all_systems_favours_none() -> None:
+    records = [
+        _correctness(f"q{at}", label, by, system)
+        for at in range(40)
+        for system in ("old", "new")
+        for by, label in (("human", "incorrect" if at % 3 else "correct"), ("m", "correct"))
+    ]
+    found = karat.label_agreement(records)
+    assert all(favour.more == 0 for favour in found.favours("m"))
+    assert "the model rates" not in str(found)
+    low, high = found.values[0].interval or (0, 0)
+    assert 0 < low < found.values[0].difference < high < 1
+
+
+def test_queries_from_which_examples_for_a_model_were_chosen_are_left_out() -> None:
+    call = {"record": "call", "key": "k1", "model": "gpt", "examples": ["q1", "q2"]}
+    queries = {"q1": "correct", "q2": "correct", "q3": "incorrect", "q4": "correct"}
+    people = [_correctness(query, label, "human") for query, label in queries.items()]
+    models = [_correctness(query, "correct", by) for query in queries for by in ("gpt", "claude")]
+    agreement = karat.label_agreement([*people, *models, call], measures=["Correctness"])
+    tasks = {each.by: (each.pairs, each.equal) for each in agreement.tasks}
+    assert tasks == {"gpt": (2, 0.5), "claude": (4, 0.75)}
+    assert {each.by: each.queries for each in agreement.values} == {"gpt": 2, "claude": 4}
+    assert agreement.notes == ("2 queries left out, from which the examples for gpt were chosen",)
+
+
+def test_documents_of_the_queries_of_examples_are_left_out() -> None:
+    call = {"record": "call", "key": "k1", "model": "model", "examples": ["q1"]}
+    labels = [_grade("q1", "d1", 2), _grade("q2", "d1", 1), call]
+    runs = {"run": {"q1": ["d1"], "q2": ["d1"]}}
+    agreement = karat.label_agreement(labels, {"q1": {"d1": 2}, "q2": {"d1": 2}}, runs, "P@1")
+    assert [each.pairs for each in agreement.tasks] == [1]
+    assert [(each.queries, each.people, each.model) for each in agreement.values] == [(1, 1, 1)]
+
+
+def test_if_people_labelled_only_queries_of_examples_the_error_says_so() -> None:
+    labels = [_correctness("q1", "correct", by) for by in ("human", "gpt")]
+    call = {"record": "call", "key": "k1", "model": "gpt", "examples": ["q1"]}
+    with pytest.raises(
+        KaratError, match="nothing in common but queries from which examples for the models were chosen"
+    ):
+        karat.label_agreement([*labels, call])

@@ -20,7 +20,7 @@ KEYWORDS = {"judge": [*get_type_hints(JudgeArguments)], "gate": [*GateOptions.__
 EVALUATIONS: tuple[Callable[..., Any], ...] = (karat.evaluate, karat.evaluate_results, karat.evaluate_verdicts)
 VIEWS: tuple[Callable[..., Any], ...] = (
     karat.Scores.slices, karat.Scores.explain, karat.Scores.bounds, karat.Scores.plot, karat.SystemScores.report,
-    karat.Scores.table,
+    karat.Scores.table, karat.Scores.corrected,
 )  # fmt: skip
 COMMANDS: dict[Callable[..., Any], tuple[str, str]] = {
     karat.evaluate: ("evaluate", "evaluation"),

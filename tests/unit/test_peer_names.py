@@ -39,9 +39,7 @@ KNOWN = {
     "Haystack": "map mrr ndcg recall_single_hit recall_multi_hit",
 }
 REFUSED = {
-    "trec_eval": (
-        "relstring runid prefs all_prefs qrels_jg prefs_avgjg_Rnonrel_ret map_avgjg Rprec_mult_avgjg P_avgjg.5"
-    ),
+    "trec_eval": "relstring runid",
     "ir_measures": (
         "AP_IA Accuracy@5 BPM Compat ERR_IA@10 INSQ INST MAP_IA NERR8@10 NERR9@10 NERR10 NERR11 NRBP P_IA@5 SDCG@10"
         " StRecall@10 alpha_DCG@10 alpha_nDCG@10 nERR_IA@10 nNRBP α_DCG@10 α_nDCG@10"
@@ -103,6 +101,28 @@ def test_a_persistence_that_neither_trec_eval_nor_ranx_would_read_is_refused_wit
         select_measures(name)
     with pytest.raises(KaratError, match=r"Write rbp_resid\.p=0\.5, as in trec_eval"):
         parse("rbp_resid.0.5")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("prefs", "trec_eval's set prefs has measures of preferences. Use `karat trec -R prefs -m prefs`."),
+        ("all_prefs", "Use `karat trec -R prefs -m all_prefs`."),
+        ("qrels_jg", "Use `karat trec -R qrels_jg -m qrels_jg`."),
+        (
+            "P_avgjg.5",
+            "P_avgjg.5 of trec_eval is averaged over judgment groups. Use `karat trec -R qrels_jg -m P_avgjg.5",
+        ),
+        ("map_avgjg", "Use `karat trec -R qrels_jg -m map_avgjg`."),
+        ("Rprec_mult_avgjg_0.20", "Use `karat trec -R qrels_jg -m Rprec_mult_avgjg_0.20`."),
+        ("prefs_simp", "PrefSimple measures preferences, not documents. Use `karat trec -R prefs`"),
+        ("prefs_avgjg_Rnonrel_ret", "PrefBalanced(compared=both) measures preferences, not documents"),
+    ],
+)
+def test_a_measure_of_judgment_groups_is_refused_with_the_command_that_computes_it(name: str, message: str) -> None:
+    with pytest.raises(KaratError) as caught:
+        select_measures(name)
+    assert message in str(caught.value)
 
 
 NAMES = [name for names in KNOWN.values() for name in names.split()]

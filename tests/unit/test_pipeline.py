@@ -24,7 +24,7 @@ from karat import Document, KaratError, Pipeline, component, default_from_dict, 
 from karat.components.component import registered
 from karat.components.evaluators import AnswerExactMatchEvaluator, DocumentMRREvaluator, DocumentRecallEvaluator
 from karat.components.run_cache import cached, run_cache
-from karat.evaluation.documents import match_documents
+from karat.evaluation.document_lists import match_documents
 
 LISTS = {"ground_truth_documents": [["Paris", "Lyon"]], "retrieved_documents": [["Rome", "Paris"]]}
 

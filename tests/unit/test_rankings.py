@@ -18,7 +18,7 @@ from karat.data.judged import stretches
 from karat.documents.fields import document_keys
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher
-from karat.ranking.ties import order_of_ties
+from karat.ranking.ties import in_order_of_ties
 from karat.reading.pairs.containers import RankedLists, ScoredMappings
 from tests.block_size import block_size
 
@@ -57,9 +57,9 @@ def slow_ranking(evidence: Evidence, query: str) -> tuple[list[Any], tuple[Hit, 
             grades[doc] = max(float(evidence.truth.grades[hit.gold]), grades.get(doc, 0.0))
         documents = sorted(documents, key=scores.__getitem__, reverse=True)
         ties = stretches(np.array([scores[doc] for doc in documents]))
-        of_documents = np.array([grades.get(doc, 0.0) for doc in documents])
-        order = order_of_ties(documents, ties, of_documents, evidence.rules.ties)
-        documents = [documents[at] for at in order.tolist()]
+        documents = in_order_of_ties(
+            documents, ties, lambda tied: np.array([grades.get(doc, 0.0) for doc in tied]), evidence.rules.ties
+        )
         hits = _hits(evidence, query, documents)
     return documents, hits
 

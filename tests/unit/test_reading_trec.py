@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,7 +24,8 @@ from karat import KaratError
 from karat.errors import Place
 from karat.options import Ties
 from karat.reading.bytes import input_file
-from karat.reading.bytes.input_file import Block, InputFile
+from karat.reading.bytes.blocks import Block
+from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs import trec, trec_blocks
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.tables import Columns, TableRun
@@ -313,19 +316,31 @@ def rows_of(columns: Columns) -> list[tuple[str, str, float]]:
     return list(zip(columns.query.to_pylist(), columns.doc.to_pylist(), columns.number.tolist(), strict=True))
 
 
-@given(run_lines())
-@example(b"\xef\xbb\xbfa Q0 b 1 1 t\n")
-@example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n")
-def test_the_three_parsers_agree_on_every_block_that_they_can_read(data: bytes) -> None:
+@given(run_lines(), st.sampled_from([1, 2, 7, 1 << 17]))
+@example(b"\xef\xbb\xbfa Q0 b 1 1 t\n", 1)
+@example(b"# Q0 a 1 1 t\nb Q0 c 1 1 t\n", 1)
+def test_the_three_parsers_agree_on_every_block_that_they_can_read(data: bytes, piece: int) -> None:
     block = Block(memoryview(data), InputFile("file"), 0)
     pairs = trec.parse_lines(block, trec.RUN)
     expected_rows = list(zip(pairs.queries, pairs.docs, pairs.numbers.tolist(), strict=True))
-    separator = trec_blocks._single_separator(block.data)
+    with patch.object(trec_blocks, "_PIECE", piece):
+        separator = trec_blocks._single_separator(block.data)
+    assert separator == _only_separator(data)
     as_is = trec_blocks._parse_with_arrow(block.data, separator, trec.RUN) if separator else None
     collapsed = trec_blocks._parse_with_arrow(trec_blocks._collapse_white_space(data), " ", trec.RUN)
     assert as_is is None or rows_of(as_is) == expected_rows
     assert collapsed is None or rows_of(collapsed) == expected_rows
     assert rows_of(trec_blocks.read_block(block, trec.RUN)) == expected_rows
+
+
+def _only_separator(data: bytes) -> str | None:
+    """The separator of lines whose white space is single spaces, or single tabs, and the ends of lines."""
+    blanks = re.findall(rb"[\x00-\x20]+", data)
+    separators = [blank for blank in blanks if blank != b"\n"]
+    is_inside = data[0] > 32 and (data[-1] > 32 or data.endswith(b"\n"))
+    if not is_inside or not {*separators} <= ({b"\t"} if b"\t" in data else {b" "}):
+        return None
+    return "\t" if b"\t" in data else " "
 
 
 @pytest.mark.parametrize("size", [1, 5, 64, 1000, 1 << 20])

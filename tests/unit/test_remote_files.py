@@ -34,7 +34,8 @@ from karat.reading.bytes.remote import RemotePath
 from karat.reading.pairs.files import Reading
 from karat.reading.pairs.paths import expand
 from karat.reading.pairs.range_plan import plan_ranges
-from karat.reading.texts.texts import Text, read_texts
+from karat.reading.texts.entries import Text
+from karat.reading.texts.texts import read_texts
 from tests.block_size import block_size
 from tests.compressions import COMPRESS
 from tests.end_to_end.in_process import printed, run_here

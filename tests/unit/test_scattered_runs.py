@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -11,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
-from karat.errors import Place
 from karat.reading.pairs import grouping
 from karat.reading.pairs.arrays import ColumnBuilder, text_column
+from karat.reading.pairs.places import queries_in
 from tests.block_size import block_size
 
 MEASURES = ["nDCG", "AP", "RR", "P@3"]
@@ -59,7 +60,7 @@ def test_rows_keep_their_order_within_a_query_however_many_queries_there_are(que
     numbers[queries:] = numbers[queries:][::-1]
     docs = text_column([str(at) for at in range(len(numbers))])
     rows = grouping.NumberedRows(list(map(str, range(queries))), numbers, docs, np.arange(len(numbers), dtype=float))
-    table = grouping.as_table(rows, lambda query, doc: Place(f"{query} {doc}"))
+    table = grouping.as_table(rows, partial(queries_in, "the run"))
     expected = [row for query in range(queries) for row in (query, 2 * queries - 1 - query)]
     assert table.scores.tolist() == expected
     assert table.docs.to_pylist() == list(map(str, expected))

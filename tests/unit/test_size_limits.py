@@ -16,7 +16,8 @@ import karat
 from karat import KaratError
 from karat.comparison.gate.config import read_config
 from karat.reading.bytes import compression, input_file
-from karat.reading.bytes.input_file import Block, InputFile
+from karat.reading.bytes.blocks import Block
+from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs import tables, trec_blocks
 from karat.reading.pairs.trec import RUN, parse_lines
 from tests.block_size import block_size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,6 @@ from hypothesis import strategies as st
 import karat
 from karat import KaratError, Scores
 from karat.engines.spark.chunks import Chunking, RowChunk
-from karat.errors import Place
 from karat.evaluation.document_parts import (
     PartResult,
     RangeResult,
@@ -29,6 +29,7 @@ from karat.evaluation.reading import CorpusMatcher
 from karat.matching.matchers import matcher_of
 from karat.options import complete_options
 from karat.reading.pairs.any_source import read_truth
+from karat.reading.pairs.places import queries_in
 from karat.reading.pairs.range_runs import NotGroupedError
 from karat.registry.selection import select_measures
 
@@ -75,7 +76,7 @@ def evaluate_in_chunks(partitions: list[pa.Table], batch: int, chunking: Chunkin
     except NotGroupedError:
         return None
     done = [query for each in results for query in each.report.queries]
-    rest = judge_rest(truth, done, [each.loose for each in results], plan, "the run", lambda *_: Place("the run"))
+    rest = judge_rest(truth, done, [each.loose for each in results], plan, "the run", partial(queries_in, "the run"))
     return scores_of([*(each.part for each in results), rest], plan)
 
 

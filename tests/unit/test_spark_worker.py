@@ -183,8 +183,11 @@ def test_what_is_not_a_table_is_given_to_the_work_as_it_is_and_errors_keep_their
 VALUES: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
 CALLS = st.builds(lambda name, file, task: SuggestedCall.of(name, file, task=task), st.text(), st.text(), VALUES)
 PARAMETERS = st.builds(Parameter, st.text(), st.just(...) | VALUES) | CALLS
-PLACES = st.builds(
-    Place, st.text(), st.none() | st.integers(), st.none() | st.tuples(st.integers(), st.integers()), query=st.text()
+LINES = st.none() | st.integers() | st.tuples(st.integers(), st.integers())
+PLACES = st.recursive(
+    st.builds(Place, st.text(), LINES, LINES, query=st.text(), field=st.text(), other=st.none()),
+    lambda places: st.builds(Place, st.text(), LINES, LINES, query=st.text(), other=places),
+    max_leaves=2,
 )
 MESSAGES = st.text() | st.lists(st.text() | PARAMETERS | PLACES)
 

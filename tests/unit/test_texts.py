@@ -21,8 +21,9 @@ from karat import Document
 from karat.errors import KaratError
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs.files import DescribedFile
+from karat.reading.texts.entries import Text
 from karat.reading.texts.text_files import text_columns
-from karat.reading.texts.texts import FoundTexts, Text, read_texts
+from karat.reading.texts.texts import FoundTexts, read_texts
 
 RECORDS = [
     {"_id": "d1", "title": "Gold", "text": "Gold is soft."},

@@ -14,7 +14,8 @@ import pytest
 
 from karat import KaratError
 from karat.cli import demo_data as demo
-from karat.reading.texts.texts import Text, read_texts
+from karat.reading.texts.entries import Text
+from karat.reading.texts.texts import read_texts
 from tests.end_to_end.in_process import run_here
 
 RUN = {"q1": {"d1": 0.9, "d2": 0.5}, "q2": {"d1": 0.7}}

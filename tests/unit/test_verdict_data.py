@@ -206,6 +206,7 @@ CALL = {
         ("model", 3, "the field model is 3, not a text"),
         ("prompt", {}, "the field prompt is {}, not a text"),
         ("settings", "temperature=0", "the field settings is 'temperature=0', not an object"),
+        ("examples", "q1", "the field examples is 'q1', not a list of queries"),
         ("reply", [], "the field reply is [], not a text"),
         ("tokens_in", -1, "the field tokens_in is -1, not a whole number from 0"),
         ("tokens_out", "many", "the field tokens_out is 'many', not a whole number from 0"),

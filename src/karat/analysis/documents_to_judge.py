@@ -56,7 +56,7 @@ def documents_to_judge(
     runs = [_evidence(scores, name) for name, scores in systems.items()]
     best: dict[str, dict[str, int]] = {}
     for evidence in runs:
-        for query, ranks in _unjudged(evidence, depth):
+        for query, ranks in unjudged_documents(evidence, depth):
             known = best.setdefault(query, {})
             for document, rank in ranks.items():
                 known[document] = min(rank, known.get(document, rank))
@@ -76,7 +76,7 @@ def _evidence(scores: Scores, name: str) -> Evidence:
     return scores.evidence
 
 
-def _unjudged(evidence: Evidence, depth: int) -> Iterator[tuple[str, dict[str, int]]]:
+def unjudged_documents(evidence: Evidence, depth: int) -> Iterator[tuple[str, dict[str, int]]]:
     """The unjudged documents in the top of each query of a run that has any, with their ranks."""
     for query, ranking in read_rankings(evidence, evidence.truth.queries, depth).items():
         if ranks := _unjudged_ranks(evidence, ranking, depth):

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from karat.analysis.value_agreement import (
+    Favour,
+    OrderOfSystems,
+    ValueAgreement,
+    coefficient_text,
+    favours,
+    orders,
+    value_table,
+)
 from karat.errors import enumeration, plural
 from karat.grounding.labels.counting import SubjectKey
 from karat.grounding.labels.votes import ChosenLabels
 from karat.grounding.verdict_file.tasks import Task
 from karat.output.printable import Printable
 from karat.output.tables import DIGITS, Cell, Table, note_line
-from karat.scores.value_texts import cell_text, interval_text, nonzero_text
-from karat.stats import Kappa, kappas, kendall_tau
+from karat.scores.value_texts import cell_text
+from karat.stats import Coefficient, alphas, kappas
 
-_LEAST_SYSTEMS = 3
-"""with fewer systems, their order says little"""
+_UNDEFINED = Coefficient(None, None)
 
 
 @dataclass(frozen=True)
@@ -36,8 +45,8 @@ class TaskAgreement:
     scale: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
     queries: int
-    kappa: Kappa
-    weighted_kappa: Kappa | None
+    kappa: Coefficient
+    weighted_kappa: Coefficient | None
     failed: int = 0
     tied: int = 0
 
@@ -58,10 +67,6 @@ class TaskAgreement:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers; those of kappa are None if it is undefined, or has no interval."""
-        kinds: dict[str, float | None] = {}
-        for name, kappa in (("kappa", self.kappa), ("weighted_kappa", self.weighted_kappa or Kappa(None, None))):
-            low, high = kappa.interval or (None, None)
-            kinds |= {name: kappa.value, f"{name}_low": low, f"{name}_high": high}
         return {
             "by": self.by,
             "task": self.task,
@@ -69,31 +74,42 @@ class TaskAgreement:
             "pairs": self.pairs,
             "queries": self.queries,
             "equal": self.equal,
-            **kinds,
+            **self.kappa.record("kappa"),
+            **(self.weighted_kappa or _UNDEFINED).record("weighted_kappa"),
             "failed": self.failed,
             "tied": self.tied,
         }
 
 
 @dataclass(frozen=True)
-class ValueAgreement:
-    """The mean of a measure for a system by the labels of people and by those of a model, over the same queries."""
+class PeopleAgreement:
+    """How far several people agree on a task: Krippendorff's alpha of equal labels, and weighted by their distance.
 
-    by: str
-    measure: str
-    system: str
-    queries: int
-    people: float
-    model: float
+    `items` were labelled by two people or more. `weighted_alpha` is None if the scale has two labels.
+    """
+
+    task: str
+    of_documents: bool
+    people: int
+    items: int
+    alpha: Coefficient
+    weighted_alpha: Coefficient | None
 
     @property
-    def difference(self) -> float:
-        """How much higher the mean is by the model."""
-        return self.model - self.people
+    def name(self) -> str:
+        """The task, in words."""
+        return f"{self.task} of documents" if self.of_documents else self.task
 
     def to_dict(self) -> dict[str, Any]:
-        means = {"people": self.people, "model": self.model, "difference": self.difference}
-        return {"by": self.by, "measure": self.measure, "system": self.system, "queries": self.queries, **means}
+        """The numbers; those of alpha are None if it is undefined, or has no interval."""
+        return {
+            "task": self.task,
+            "of_documents": self.of_documents,
+            "people": self.people,
+            "items": self.items,
+            **self.alpha.record("alpha"),
+            **(self.weighted_alpha or _UNDEFINED).record("weighted_alpha"),
+        }
 
 
 @dataclass(frozen=True)
@@ -103,21 +119,18 @@ class LabelAgreement(Printable):
     tasks: tuple[TaskAgreement, ...]
     values: tuple[ValueAgreement, ...] = ()
     notes: tuple[str, ...] = ()
+    people: tuple[PeopleAgreement, ...] = ()
 
-    def taus(self, by: str) -> dict[str, float | None]:
-        """Kendall's tau of the order of systems by people and by a model, for each measure of three systems or more.
+    def orders(self, by: str) -> list[OrderOfSystems]:
+        """How far the order of systems by a model agrees with that by people, for measures of three systems or more."""
+        return orders(self._values(by))
 
-        It is None if all systems have the same value.
-        """
-        of_measures: dict[str, list[ValueAgreement]] = {}
-        for value in self.values:
-            if value.by == by:
-                of_measures.setdefault(value.measure, []).append(value)
-        return {
-            measure: kendall_tau([value.people for value in values], [value.model for value in values])
-            for measure, values in of_measures.items()
-            if len(values) >= _LEAST_SYSTEMS
-        }
+    def favours(self, by: str) -> list[Favour]:
+        """How much more a model overrates each system than the others."""
+        return favours(self._values(by))
+
+    def _values(self, by: str) -> list[ValueAgreement]:
+        return [each for each in self.values if each.by == by]
 
     def records(self) -> list[dict[str, Any]]:
         """A record per model and task, without the confusion tables."""
@@ -132,7 +145,9 @@ class LabelAgreement(Printable):
                 for task in self.tasks
             ],
             "values": [each.to_dict() for each in self.values],
-            "taus": {by: taus for by in models if (taus := self.taus(by))},
+            "orders": {by: [each.to_dict() for each in found] for by in models if (found := self.orders(by))},
+            "favours": {by: [asdict(each) for each in self.favours(by)] for by in models if self.favours(by)},
+            "people": [each.to_dict() for each in self.people],
             "notes": list(self.notes),
         }
 
@@ -142,8 +157,10 @@ class LabelAgreement(Printable):
         for by in dict.fromkeys(each.by for each in self.tasks):
             of_model = [each for each in self.tasks if each.by == by]
             tables += [_task_table(of_model, digits), *map(_confusion_table, of_model)]
-            if values := [each for each in self.values if each.by == by]:
-                tables.append(_value_table(values, self.taus(by), digits))
+            if values := self._values(by):
+                tables.append(value_table(values, digits))
+        if self.people:
+            tables.append(_people_table(self.people, digits))
         notes = tuple(note_line(f"{note}.") for note in self.notes)
         last = tables[-1]
         return [*tables[:-1], Table(last.header, last.rows, (*last.notes, *notes), last.labels)]
@@ -178,6 +195,29 @@ def agreement_by_task(
     return agreements
 
 
+def agreement_of_people(
+    by_person: Sequence[Mapping[SubjectKey, str]], tasks: Mapping[str, Task], *, of_documents: bool
+) -> Iterator[PeopleAgreement]:
+    """The agreement of several people with each other on each task, from the labels of each of them."""
+    for task in tasks.values():
+        given = [
+            [(each, task.labels.index(label)) for each, label in labels.items() if each.task == task.name]
+            for labels in by_person
+        ]
+        counts = Counter(subject for labels in given for subject, _ in labels)
+        if several := sum(number > 1 for number in counts.values()):
+            items = {subject: at for at, subject in enumerate(counts)}
+            queries = {query: at for at, query in enumerate(sorted({each.query for each in items}))}
+            rows = [(queries[each.query], items[each], at) for labels in given for each, at in labels]
+            query, item, label = np.array(rows, np.int64).T
+            alpha, weighted = alphas(
+                query, item, label, np.array([task.scale[name] for name in task.labels], np.float64)
+            )
+            people = sum(map(bool, given))
+            of_distance = weighted if len(task.scale) > 2 else None
+            yield PeopleAgreement(task.name, of_documents, people, several, alpha, of_distance)
+
+
 def _task_table(tasks: Sequence[TaskAgreement], digits: int) -> Table:
     rows = tuple(
         (
@@ -186,8 +226,8 @@ def _task_table(tasks: Sequence[TaskAgreement], digits: int) -> Table:
             Cell(f"{task.pairs:,}"),
             Cell(f"{task.queries:,}"),
             Cell(cell_text(task.equal, "", digits)),
-            Cell(_kappa_text(task.kappa, digits)),
-            Cell("" if task.weighted_kappa is None else _kappa_text(task.weighted_kappa, digits)),
+            Cell(coefficient_text(task.kappa, digits)),
+            Cell("" if task.weighted_kappa is None else coefficient_text(task.weighted_kappa, digits)),
         )
         for task in tasks
     )
@@ -208,10 +248,6 @@ def _task_table(tasks: Sequence[TaskAgreement], digits: int) -> Table:
     return Table(header, rows, tuple(notes), labels=2)
 
 
-def _kappa_text(kappa: Kappa, digits: int) -> str:
-    return "undefined" if kappa.value is None else interval_text(kappa.value, kappa.interval, "", digits)
-
-
 def _confusion_table(agreement: TaskAgreement) -> Table:
     rows = tuple(
         (Cell(label), *(Cell(f"{count:,}") for count in counts))
@@ -221,18 +257,16 @@ def _confusion_table(agreement: TaskAgreement) -> Table:
     return Table(("people", *agreement.scale), rows, (note,))
 
 
-def _value_table(values: Sequence[ValueAgreement], taus: Mapping[str, float | None], digits: int) -> Table:
-    rows, last = [], None
-    for value in values:
-        means = (Cell(cell_text(mean, value.measure, digits)) for mean in (value.people, value.model))
-        difference = nonzero_text(value.difference, value.measure, "+", digits)
-        name = "" if value.measure == last else value.measure
-        rows.append((Cell(name), Cell(value.system), Cell(f"{value.queries:,}"), *means, Cell(difference)))
-        last = value.measure
-    notes = [f"means over the queries that both people and {values[0].by} labelled"]
-    if taus:
-        texts = (f"{measure} {'undefined' if tau is None else f'{tau:.2f}'}" for measure, tau in taus.items())
-        systems = plural(len({each.system for each in values}), "system")
-        notes.append(f"Kendall's tau of the order of {systems}: {', '.join(texts)}")
-    header = ("measure", "run", "queries", "by people", "by the model", "difference")
-    return Table(header, tuple(rows), tuple(notes), labels=2)
+def _people_table(people: Sequence[PeopleAgreement], digits: int) -> Table:
+    rows = tuple(
+        (
+            Cell(each.name),
+            Cell(f"{each.people:,}"),
+            Cell(f"{each.items:,}"),
+            Cell(coefficient_text(each.alpha, digits)),
+            Cell("" if each.weighted_alpha is None else coefficient_text(each.weighted_alpha, digits)),
+        )
+        for each in people
+    )
+    notes = ("how far people agree with each other on what several of them labelled: Krippendorff's alpha",)
+    return Table(("task", "people", "labelled by several", "alpha", "weighted alpha"), rows, notes)

@@ -17,7 +17,7 @@ from karat.errors import KaratError
 from karat.matching.joiner import Joiner
 from karat.matching.matchers import FunctionMatcher
 from karat.ranking import BatchRanker, RankedBatch, without_identical_ids
-from karat.ranking.ties import order_of_ties, rows_by_score, tie_starts
+from karat.ranking.ties import in_order_of_ties, rows_by_score, tie_starts
 from karat.reading.bytes.threads import in_threads
 from karat.reading.pairs.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, ScoredRows
 
@@ -171,24 +171,23 @@ class _BatchReader:
         wanted = distinct(np.searchsorted(ties, places, side="right") - 1)
         sizes = ties[wanted + 1] - ties[wanted]
         read = ranges(ties[wanted], sizes)
-        docs = _docs(batch, by_score[read])
+        docs = batch.ids(by_score[read])
         bounds = np.concatenate(([0], np.cumsum(sizes)))
-        order = order_of_ties(docs, bounds, self._grades(batch, docs, read), self.evidence.rules.ties)
-        kept = order[np.searchsorted(read, places)].tolist()
+        docs = in_order_of_ties(docs, bounds, lambda tied: self._grades(batch, tied, read), self.evidence.rules.ties)
+        kept = np.searchsorted(read, places).tolist()
         for start, stop in pairwise(offsets.tolist()):
             yield [docs[at] for at in kept[start:stop]]
 
     def _grades(self, batch: ScoredMappings | ScoredRows, docs: list[str], places: Ints) -> Floats:
-        """The largest grade that each document matches, or 0, if ties are ordered by grades."""
+        """The largest grade that each document matches, or 0."""
         grades = np.zeros(len(docs))
-        if self.evidence.rules.ties in ("best", "worst"):
-            bounds = np.searchsorted(places, batch.offsets).tolist()
-            for query, (start, stop) in zip(batch.queries, pairwise(bounds), strict=True):
-                keys = self.evidence.match.key.of_retrieved(docs[start:stop], self.evidence.place(query))
-                lists = RankedLists([query], [keys], [docs[start:stop]])
-                position = np.array([self.evidence.truth.positions[query]])
-                _, rows, golds = self.joiner.find_in_lists(lists, position)
-                np.maximum.at(grades, start + rows, self.evidence.truth.grades[golds])
+        bounds = np.searchsorted(places, batch.offsets).tolist()
+        for query, (start, stop) in zip(batch.queries, pairwise(bounds), strict=True):
+            keys = self.evidence.match.key.of_retrieved(docs[start:stop], self.evidence.place(query))
+            lists = RankedLists([query], [keys], [docs[start:stop]])
+            position = np.array([self.evidence.truth.positions[query]])
+            _, rows, golds = self.joiner.find_in_lists(lists, position)
+            np.maximum.at(grades, start + rows, self.evidence.truth.grades[golds])
         return grades
 
 
@@ -222,17 +221,3 @@ def _sizes(batch: Batch) -> Ints:
     if isinstance(batch, RankedLists):
         return np.fromiter(map(len, batch.documents), np.int64, len(batch.documents))
     return np.diff(batch.offsets)
-
-
-def _docs(batch: ScoredMappings | ScoredRows, rows: Ints) -> list[str]:
-    """The documents in some rows, which are in the order of their queries."""
-    if isinstance(batch, ScoredRows):
-        from karat.reading.pairs.arrays import row_indices
-
-        return list(batch.docs.take(row_indices(rows)).to_pylist())
-    queries = np.searchsorted(batch.offsets, rows, side="right") - 1
-    bounds = np.searchsorted(queries, np.arange(len(batch.docs) + 1)).tolist()
-    taken: list[str] = []
-    for docs, first, (start, stop) in zip(batch.docs, batch.offsets[:-1].tolist(), pairwise(bounds), strict=True):
-        taken += map(list(docs).__getitem__, (rows[start:stop] - first).tolist())
-    return taken

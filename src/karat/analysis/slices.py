@@ -112,7 +112,7 @@ class Slices(Tabular):
             lines = with_legend(lines[0], possible.values())
         if self.level is not None:
             lines += self._weakness(1 - self.level)
-            lines += [f"note: {finding}" for finding in narrow_intervals(self.whole, *self.groups.values())]
+            lines += [note_line(finding.note) for finding in narrow_intervals(self.whole, *self.groups.values())]
         if self.valueless:
             lines.append(f"note: {plural(self.valueless, 'query')} without a value to group by, in {NONE}.")
         reading = (note_line(f"{note}.") for note in self.reading)

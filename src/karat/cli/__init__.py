@@ -36,7 +36,7 @@ Tab completion in bash: eval "$(_KARAT_COMPLETE=bash_source karat)". In zsh and 
 
 @click.group(
     cls=Group,
-    names="evaluate look answers compare diff gate report convert trec judge verdicts measures demo".split(),
+    names="evaluate look check answers compare diff gate report convert trec judge verdicts measures demo".split(),
     help="karat measures how good search and question answering are.",
     epilog=_EPILOG,
     invoke_without_command=True,

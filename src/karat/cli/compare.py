@@ -8,6 +8,7 @@ import click
 
 from karat.cli import comparison_options as comparing
 from karat.cli import options as opt
+from karat.cli.correction_options import check_correction, correction_options
 from karat.cli.joined_options import joined_options
 from karat.cli.parser import Command
 
@@ -21,6 +22,7 @@ from karat.cli.parser import Command
 @opt.lower_is_better
 @comparing.baseline("all pairs of runs are compared")
 @opt.by
+@correction_options
 @comparing.comparison_options
 @opt.output_options(opt.FORMATS, ".md, .tex, .json, .csv, .tsv, .txt and others")
 @opt.report
@@ -28,15 +30,25 @@ from karat.cli.parser import Command
 @opt.digits
 @opt.plot_options("differences (intervals of more than 6 pairs of systems)")
 @opt.safe_csv
-def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str | None, **values: Any) -> None:
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    truth: str,
+    runs: tuple[str, ...],
+    baseline: str | None,
+    sort: str | None,
+    **values: Any,
+) -> None:
     """Compare systems query by query: differences, confidence intervals and significance tests."""
     from karat.cli.inputs import Inputs
     from karat.cli.output import Output, check_sort
     from karat.cli.settings import Settings
     from karat.cli.systems import SystemFiles
     from karat.comparison import compare_with
-    from karat.errors import KaratError
+    from karat.errors import KaratError, require
 
+    check_correction(values)
     output = Output.of(values, is_scores=False)
     method = comparing.method_of(values)
     settings = Settings.of(values)
@@ -49,6 +61,11 @@ def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str |
     # The number of relevant documents is part of the evidence, and questions are released with it.
     if settings.by not in ("relevant", "length") and not output.needs_run_data:
         systems = {name: scores.without_evidence() for name, scores in systems.items()}
+    test = method.test if opt.is_given(context, "test") else None  # corrected differences have a test of their own
+    others = {"--by": settings.by, "--detect": method.detect, "--equivalence": method.equivalence, "--test": test}
+    for other, value in others.items():
+        what = f"--correct and {other} cannot be combined"
+        require(not inputs.correct or value is None, what, "Leave one of them out.")
     if len(systems) < 2:
         raise KaratError(
             "a comparison needs at least two systems", hint="Add another one: karat compare TRUTH RUN RUN."
@@ -57,7 +74,9 @@ def command(truth: str, runs: tuple[str, ...], baseline: str | None, sort: str |
     comparison = compare_with(method, systems, baseline, sort=sort)
     output.save_plot("differences", comparison.systems, inputs, settings, comparison)
     output.save_report(comparison, files)
-    if settings.by is None:
+    if inputs.correct:
+        output.print(comparison.corrected(values["width"]))
+    elif settings.by is None:
         output.print(comparison)
     else:
         texts = inputs.query_texts(settings.by, comparison.queries)

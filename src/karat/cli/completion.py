@@ -68,7 +68,7 @@ def complete_measure(context: Context, parameter: Parameter, incomplete: str) ->
 
     items = []
     for measure in definitions():
-        if context.info_name == "answers" and measure.takes != "answers":
+        if measure.takes == "preferences" or (context.info_name == "answers" and measure.takes != "answers"):
             continue
         if measure.at is None or measure.parameters[measure.at].default is not REQUIRED:
             items.append(CompletionItem(measure.name, help=measure.summary))

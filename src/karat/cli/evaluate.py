@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli import options as opt
+from karat.cli.correction_options import LEVEL, check_correction, correction_options
 from karat.cli.joined_options import joined_options
 from karat.cli.parser import OUTPUT, STATISTICS, Command
 from karat.cli.spark import check_engine, engine_options
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @opt.lower_is_better
 @opt.intervals
 @opt.by
+@correction_options
 @opt.option(
     "--bounds",
     group=STATISTICS,
@@ -73,6 +75,7 @@ def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, *
 
     matcher_of(values["match"])
     _check_views(bounds, values)
+    check_correction(values)
     check_engine({**values, "bounds": bounds, "sort": sort})
     is_stored = values["per_query_path"] is not None
     output = Output.of(values, is_scores=not (bounds or values["by"] or is_stored))
@@ -97,6 +100,14 @@ def command(truth: str, runs: tuple[str, ...], sort: str | None, bounds: bool, *
         from karat.cli.bounds import bounds_of
 
         output.print(bounds_of(scores, output.per_query))
+    elif inputs.correct:
+        from karat.scores.corrected import corrected
+
+        means = corrected(scores, LEVEL, values["width"])
+        if output.saves_scores:  # with the values of people, so that compare and gate can correct them later
+            print_scores(scores, output)
+            output = Output()
+        output.print(means)
     elif settings.by is not None:
         output.print(_slices(scores, inputs, settings))
     else:
@@ -120,10 +131,11 @@ def _check_views(bounds: bool, values: Mapping[str, Any]) -> None:
 
     by, per_query, is_explained = values["by"] is not None, values["per_query"], values["explain"] is not None
     views = {"--bounds": bounds, "--by": by, "--explain": is_explained, "--ci": values["ci"] and not by}
+    views["--correct"] = values["correct"]
     chosen = [option for option, is_given in views.items() if is_given]
-    if (bounds or by) and (len(chosen) > 1 or (by and per_query)):
+    if (bounds or by or values["correct"]) and (len(chosen) > 1 or ((by or values["correct"]) and per_query)):
         both = " and ".join([*chosen, *(["--per-query"] if len(chosen) == 1 else [])])
         raise KaratError(f"{both} cannot be combined", hint="Leave one of them out.")
-    other = chosen[0] if bounds or by or is_explained else "--report" if values["report"] else None
+    other = chosen[0] if bounds or by or values["correct"] or is_explained else "--report" if values["report"] else None
     if values["names"] == "asked" and other is not None:
         raise KaratError(f"--names and {other} cannot be combined", hint="Leave one of them out.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -60,7 +60,7 @@ class ColumnToRead(FileToRead):
         return super().paths(file) if file == "-" or os.path.exists(file) else []
 
 
-def expand_files(context: click.Context) -> None:
+def expand_files(context: click.Context, expand: Callable[[str], list[str]]) -> None:
     """Replace a folder and a pattern on a command line by the files that they stand for, where it takes several files.
 
     The first file is one of several if it is saved scores or results. Ground truth may be a table in several files.
@@ -71,7 +71,6 @@ def expand_files(context: click.Context) -> None:
     values: dict[str, Any] = context.params
     for name in filter(None, lists):
         from karat.reading.bytes.part_files import arrow_format_of_name
-        from karat.reading.pairs.paths import expand
 
         files = [file for each in values[name] for file in expand(each)]
         firsts = expand(values["truth"]) if values.get("truth") else []

@@ -13,6 +13,7 @@ import click
 from karat.cli import comparison_options as comparing
 from karat.cli import options as opt
 from karat.cli.completion import complete_rule
+from karat.cli.correction_options import correct
 from karat.cli.files import FileToRead, FileToWrite, check_files, split_system, split_texts
 from karat.cli.joined_options import joined_options
 from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, READING, STATISTICS, Command
@@ -81,6 +82,7 @@ def _rule_option(name: str, help: str) -> Callable[[opt.Function], opt.Function]
     show_default=True,
     help="Fail on a drop only if it is significantly larger than its limit.",
 )
+@correct
 @comparing.level("With --significant and --non-inferior: a one-sided test is significant if p is below 1 - LEVEL.")
 @comparing.test
 @comparing.correction

@@ -25,7 +25,7 @@ from karat.scores.columns import with_lower_is_better
 if TYPE_CHECKING:
     from karat.cli.output import Output
 
-_NOT_OF_TESTS = ("significant", "lower_is_better", "unknown")
+_NOT_OF_TESTS = ("significant", "lower_is_better", "unknown", "correct")
 """options of a gate that are not those of a comparison"""
 
 

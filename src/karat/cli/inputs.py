@@ -57,6 +57,8 @@ class Inputs:
     verdicts: tuple[str, ...] = ()
     author: str | None = None
     unknown: Unknown = UNKNOWN_LABELS.default
+    correct: bool = False
+    """whether the labels of people correct the means of a model"""
     order: Order | None = None
     """what the documents of results are sorted by"""
     truth: str | None = None
@@ -88,6 +90,7 @@ class Inputs:
             author=values.get("author"),
             # A gate can also decide by the worst value of saved scores.
             unknown=UNKNOWN_LABELS.default if unknown == "worst" else unknown,
+            correct=values.get("correct", False),
             force=values.get("force", False),
             **others,
         )
@@ -225,6 +228,15 @@ def parse_order(values: Mapping[str, Any]) -> Order | None:
 def parse_inputs(values: Mapping[str, Any]) -> Inputs:
     """The values of `--input-format`, `--column` and `--split`."""
     return Inputs(parse_formats(values["formats"]), parse_columns(values["columns"]), values["split"])
+
+
+def parse_inputs_of_results(values: Mapping[str, Any]) -> Inputs:
+    """The same for results, whose fields are not columns; their texts may be elsewhere."""
+    inputs = parse_inputs(values)
+    if sides := inputs.columns.keys() & {"truth", "run"}:
+        what = f"--column names a column of {' and '.join(sorted(sides, reverse=True))}, and these are results"
+        raise KaratError(what, hint="Use --field, or queries.text= and corpus.text= for texts.")
+    return inputs
 
 
 def parse_formats(texts: Sequence[str]) -> dict[Side, str]:

@@ -14,8 +14,8 @@ from karat.cli.files import FileToExtend, FileToRead
 from karat.cli.joined_options import joined_options
 from karat.cli.parser import OUTPUT, Command
 from karat.errors import KaratError, Message, Parameter, printable
-from karat.grounding.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, JudgeOptions
-from karat.options import EVALUATION_OPTIONS
+from karat.grounding.judges.options import JUDGE_OPTIONS, TASKS, JudgeOptions
+from karat.options import EVALUATION_OPTIONS, RELEVANCE
 
 if TYPE_CHECKING:
     from karat.cli.inputs import Inputs
@@ -23,17 +23,18 @@ if TYPE_CHECKING:
     from karat.grounding.judges.judge import Judging
     from karat.scores import Scores
 
-_ABOUT_DOCUMENTS = ("split", "ties", "duplicates", "ignore_identical_ids")
+ABOUT_DOCUMENTS = ("split", "ties", "duplicates", "ignore_identical_ids")
 _OF_MANY_COMMANDS = ("queries", "corpus", "truth", "answers", "fields", "records", "input_format")
 """options of a judge that other commands have, too"""
 
 
-def _judge_option(name: str) -> Callable[[Any], Any]:
+def judge_option(name: str) -> Callable[[Any], Any]:
     """An option of a judge, as `JudgeOptions` declares it; the groups of the command say where the help lists it."""
     declared, hint = JUDGE_OPTIONS[name], get_type_hints(JudgeOptions)[name]
     is_file = declared.metavar in ("FILE", "FOLDER")
     number = next((kind for kind in (int, float) if kind in (hint, *get_args(hint))), str)
-    complete, repeatable = (complete_values(TASKS), True) if name == "task" else (None, False)
+    complete = complete_values(TASKS) if name == "task" else None
+    repeatable = name in ("task", "examples")
     kind = FileToRead() if is_file else number
     return opt.declared_option(name, declared, group=OUTPUT, kind=kind, complete=complete, repeatable=repeatable)
 
@@ -48,7 +49,7 @@ def _judge_option(name: str) -> Callable[[Any], Any]:
             "ties", "duplicates", "ignore_identical_ids",
         ),
         "The model": (
-            "model", "base_url", "api_key_env", "prompts", "samples", "temperature", "seed", "max_tokens",
+            "model", "base_url", "api_key_env", "prompts", "examples", "samples", "temperature", "seed", "max_tokens",
             "max_input_tokens",
         ),
         "Limits": (
@@ -78,13 +79,13 @@ def _judge_option(name: str) -> Callable[[Any], Any]:
     help="The verdict file that labels are added to, such as verdicts.jsonl. What is in it is not asked again.",
 )
 @click.option("--estimate", is_flag=True, help="Only estimate how many calls and tokens it takes; nothing is asked.")
-@opt.in_order(*map(_judge_option, (name for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS)))
+@opt.in_order(*map(judge_option, (name for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS)))
 @joined_options
 @opt.queries
 @opt.corpus
 @opt.fields
 @opt.input_options
-@opt.ranking_options
+@opt.in_order(*(opt.evaluation_options[name] for name in ("ties", "duplicates", "ignore_identical_ids")))
 @click.pass_context
 def command(
     context: click.Context,
@@ -100,14 +101,14 @@ def command(
     Its labels are added to a verdict file. If the command is interrupted, run it again: what was asked is not asked
     again. The exit status is 1 if all calls failed or the server gives no replies, and 2 after a mistake.
     """
-    from karat.cli.inputs import parse_inputs
+    from karat.cli.inputs import parse_inputs, parse_inputs_of_results
     from karat.cli.output import Output, print_scores
     from karat.cli.terminal import print_table, print_text
     from karat.grounding.judges.assignments import make_assignment
     from karat.grounding.judges.estimates import estimate as estimated
     from karat.grounding.judges.judge import carry_out_assignment
 
-    for name in _ABOUT_DOCUMENTS if RELEVANCE not in values["task"] else ():
+    for name in ABOUT_DOCUMENTS if RELEVANCE not in values["task"] else ():
         if opt.is_given(context, name):
             what: Message = [Parameter(name), " needs ", Parameter("task", RELEVANCE)]
             raise KaratError(what, hint="Leave it out.")
@@ -118,10 +119,11 @@ def command(
     if verdicts is None and not estimate:
         missing: Message = ["Name the verdict file that labels are added to: ", Parameter("verdicts", "verdicts.jsonl")]
         raise KaratError([Parameter("verdicts"), " is missing"], hint=missing)
-    files, inputs = [truth, *runs], parse_inputs(values)
+    parse = parse_inputs if RELEVANCE in values["task"] else parse_inputs_of_results
+    files, inputs = [truth, *runs], parse(values)
     options = _options(values, inputs)
-    settings = _settings(values) if options.is_about_documents else None
-    evaluate = partial(_evaluated, files, inputs, settings) if settings else None
+    settings = judging_settings(values) if options.is_about_documents else None
+    evaluate = partial(evaluated_runs, files, inputs, settings) if settings else None
     assignment = make_assignment(files, options, evaluate)
     if estimate:
         print_table(estimated(assignment, options, verdicts).table())
@@ -143,23 +145,20 @@ def _options(values: Mapping[str, Any], inputs: Inputs) -> JudgeOptions:
     for name in ("queries", "corpus"):
         texts[name] = inputs.texts(name, values[name]) or None
         check_texts(texts[name] or (), name)
-    is_about_answers = RELEVANCE not in values["task"]
-    if is_about_answers and (sides := inputs.columns.keys() & {"truth", "run"}):
-        what = f"--column names a column of {' and '.join(sorted(sides, reverse=True))}, and these are results"
-        raise KaratError(what, hint="Use --field, or queries.text= and corpus.text= for texts.")
-    form = inputs.formats.get("truth") if is_about_answers else None
-    others = {name: values[name] for name in JUDGE_OPTIONS if name not in _OF_MANY_COMMANDS}
+    form = inputs.formats.get("truth") if RELEVANCE not in values["task"] else None
+    others = {name: values[name] for name in JUDGE_OPTIONS if name not in (*_OF_MANY_COMMANDS, "examples")}
     reading: Any = {
         "truth": values["gold"],
         "answers": values["answers"],
         "fields": parse_fields(values["fields"]) or None,
         "records": values["records"],
         "input_format": form,
+        "examples": [*values["examples"]] or None,
     }
     return JudgeOptions(**others, **texts, **reading)
 
 
-def _settings(values: Mapping[str, Any]) -> Settings:
+def judging_settings(values: Mapping[str, Any]) -> Settings:
     """How the runs are evaluated whose documents are judged."""
     from karat.cli.settings import Settings
 
@@ -167,7 +166,7 @@ def _settings(values: Mapping[str, Any]) -> Settings:
     return Settings((f"Judged@{values['depth']}",), options)
 
 
-def _evaluated(files: Sequence[str], inputs: Inputs, settings: Settings) -> Mapping[str, Scores]:
+def evaluated_runs(files: Sequence[str], inputs: Inputs, settings: Settings) -> Mapping[str, Scores]:
     """The scores of runs, whose files are read as the command line says."""
     from karat.cli.systems import SystemFiles
 
@@ -186,4 +185,4 @@ def _scores(judging: Judging, files: Sequence[str], inputs: Inputs, settings: Se
 
     inputs = replace(inputs, verdicts=(judging.path,), author=judging.author)
     measures = (*map(str, DEFAULT_MEASURES), *settings.measures)
-    return _evaluated(files, inputs, replace(settings, measures=measures))
+    return evaluated_runs(files, inputs, replace(settings, measures=measures))

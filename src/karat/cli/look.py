@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from karat.cli import options as opt
 from karat.cli.joined_options import joined_options
-from karat.cli.parser import Command, naming_options
-from karat.errors import KaratError
+from karat.cli.parser import Command, spelling_of
 
 if TYPE_CHECKING:
     from karat.cli.inputs import Inputs
@@ -46,8 +44,7 @@ def command(context: click.Context, /, files: tuple[str, ...], **values: Any) ->
     looks = _looks(files, Inputs.of({**values, "corpus": ()}))
     for look in looks:
         if look.error is not None:
-            with suppress(KaratError), naming_options(context):  # which spells parameters as options
-                raise look.error
+            look.error.spelling = spelling_of(context)
     output.print(Looks(tuple(looks)))
     return 0 if all(look.can_be_evaluated for look in looks) else 1
 

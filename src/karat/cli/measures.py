@@ -20,6 +20,7 @@ _FROM_LABELS = " (from verdicts)"
 _TAKES = {
     "pool": "the judged documents of all queries; not on Spark",
     "spans": "spans in ground truth and run: (document, start, end)",
+    "preferences": "preferences of judgment groups: karat trec -R prefs, -R qrels_prefs",
     "answers": "gold answers and a predicted answer: karat answers, evaluate_answers",
     "verdicts": "labels of generated answers: karat evaluate results.jsonl --verdicts FILE, evaluate_results(...,"
     " verdicts=...)",
@@ -100,9 +101,18 @@ def explanation(definition: Definition) -> Iterator[str]:
         yield from _wrapped(f"{parameter.help.text}{choices}; {none}", f"  {parameter.name:<15}")
     if definition.example:
         yield ""
-        of = {"answers": "_answers", "verdicts": "_verdicts"}.get(definition.takes, "")
-        yield f"  >>> from karat import evaluate{of}"
+        yield from _imports(definition)
         yield from (f"  {line}" for line in definition.example.splitlines())
+
+
+def _imports(definition: Definition) -> Iterator[str]:
+    """What the example of a measure needs."""
+    if definition.takes == "preferences":
+        yield "  >>> from karat.data.preferences import Preferences"
+        yield f"  >>> from karat.measures import {definition.name}"
+        return
+    of = {"answers": "_answers", "verdicts": "_verdicts"}.get(definition.takes, "")
+    yield f"  >>> from karat import evaluate{of}"
 
 
 def _labels(definition: Definition) -> str:

@@ -57,14 +57,16 @@ def choice_option(
     help: str,  # noqa: A002
     *,
     group: str,
+    also: Sequence[str] = (),
 ) -> Callable[[Function], Function]:
-    """An option that takes one of several values."""
+    """An option that takes one of several values; `also` are its other names."""
 
     def check(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001  # click passes it
         return None if value is None else check_choice(str(parameter.name), value, tuple(choices))
 
     return option(
         f"--{name}",
+        *also,
         group=group,
         default=default,
         metavar="|".join(choices),
@@ -125,7 +127,7 @@ def declared_option(
     )
 
 
-_EVALUATION_OPTIONS = {
+evaluation_options = {
     name: declared_option(
         name,
         declared,
@@ -135,11 +137,10 @@ _EVALUATION_OPTIONS = {
     )
     for name, declared in EVALUATION_OPTIONS.items()
 }
-ranking_options = in_order(*(_EVALUATION_OPTIONS[name] for name in ("ties", "duplicates", "ignore_identical_ids")))
-"""the options of an evaluation that change which documents are in the top of a run"""
+"""by their names, in the order of the help"""
 
 
-def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function], Function]:
+def output_options(formats: Sequence[str], suffixes: str, otherwise: str = "a table") -> Callable[[Function], Function]:
     """`-o FILE` and `--format`; FILE is None for standard output, which can also be given as `-`."""
     file = file_option(
         "-o",
@@ -150,7 +151,7 @@ def output_options(formats: Sequence[str], suffixes: str) -> Callable[[Function]
         help=f"Write to a file instead of standard output: {suffixes}.",
         callback=lambda context, parameter, value: None if value in ("-", "/dev/stdout") else value,  # noqa: ARG005
     )
-    by_name = "Output format. By default, FILE's suffix decides; without FILE, a table."
+    by_name = f"Output format. By default, FILE's suffix decides; without FILE, {otherwise}."
     return in_order(file, choice_option("format", formats, None, by_name, group=OUTPUT))
 
 
@@ -343,6 +344,6 @@ lower_is_better = option(
 
 def system_options(unknown_labels: Option = UNKNOWN_LABELS, on_spark: str = "") -> Callable[[Function], Function]:
     """The options of an evaluation, as `karat.options` declares them; the labels and texts; and how files are read."""
-    match, *others = _EVALUATION_OPTIONS.values()
+    match, *others = evaluation_options.values()
     order = option("--order", group=EVALUATED, metavar="ORDER", help=f"{ORDER}{on_spark}.")
     return in_order(match, _verdict_options(unknown_labels), queries, corpus, *others, order, fields, input_options)

@@ -11,11 +11,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from karat.cli.files import split_system
-from karat.cli.terminal import print_data, print_error, print_table, print_text
+from karat.cli.terminal import print_commands, print_data, print_error, print_lines, print_table, print_text
 from karat.errors import KaratError, printable, require, shown, size_text
 from karat.options import Names, PlotKind
 from karat.output.files import is_open_already, write_text
-from karat.output.printable import BySystem, Printable, rendered
+from karat.output.printable import BySystem, LineByLine, Printable, rendered
 from karat.output.tables import DIGITS
 from karat.scores import Scores
 from karat.scores.columns import contents_of, with_names
@@ -34,9 +34,10 @@ _FORMAT_OF_SUFFIX = {
     ".md": "markdown", ".markdown": "markdown", ".tex": "latex", ".latex": "latex", ".txt": "table",
     ".parquet": "parquet",
 }  # fmt: skip
-_FOR_PEOPLE = ("table", "markdown", "latex")
+_ON_SCREEN = ("table", "text")
+_FOR_PEOPLE = (*_ON_SCREEN, "markdown", "latex")
 # These formats contain only data: what stands below a table goes to standard error instead.
-_WITHOUT_NOTES = ("csv", "tsv", "jsonl", "parquet")
+_WITHOUT_NOTES = ("csv", "tsv", "jsonl", "parquet", "github")
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,17 @@ class Output:
         suffix = PurePath(self.file).suffix.lower() if self.file else ""
         return self.format_option or _FORMAT_OF_SUFFIX.get(suffix, "table")
 
+    @property
+    def saves_scores(self) -> bool:
+        """Whether the file contains the scores of every query, so that they can be loaded again."""
+        return self.file is not None and self.format in ("json", "parquet")
+
     def print(self, result: Printable) -> None:
         """Print a result, or write it to the file: the one place where that is done."""
         digits = DIGITS if self.digits is None else self.digits
-        if self.file is None and self.format == "table":
+        if self.file is None and self.format in _ON_SCREEN and isinstance(result, LineByLine):
+            print_lines(result.lines())
+        elif self.file is None and self.format in _ON_SCREEN:
             for at, table in enumerate(result.tables(digits)):
                 print_text("\n" if at else "")
                 print_table(table)
@@ -102,6 +110,8 @@ class Output:
                 say_written(self.file, result.contents)
             elif self.format in _FOR_PEOPLE:
                 print_text(text)
+            elif self.format == "github":
+                print_commands(text, to_error=False)
             else:
                 print_data(text, self.format)
         if self.format in _WITHOUT_NOTES:

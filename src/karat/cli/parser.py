@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -102,10 +101,16 @@ class Command(WithHelp):
         with naming_options(ctx):
             return super().parse_args(ctx, args)
 
+    def expand(self, path: str) -> list[str]:
+        """The files that a folder or a pattern stands for."""
+        from karat.reading.pairs.paths import expand
+
+        return expand(path)
+
     def invoke(self, ctx: click.Context) -> Any:
         from karat.cli.files import check_files, expand_files
 
-        expand_files(ctx)
+        expand_files(ctx, self.expand)
         check_files(ctx)
         with naming_options(ctx):
             return super().invoke(ctx)
@@ -168,12 +173,13 @@ def naming_options(context: click.Context) -> Iterator[None]:
         yield
     except KaratError as error:
         if error.spelling is str:
-            error.spelling = partial(_spelled, context)
+            error.spelling = spelling_of(context)
         raise
 
 
-def _spelled(context: click.Context, parameter: Parameter) -> str:
-    return (
+def spelling_of(context: click.Context) -> Callable[[Parameter], str]:
+    """How a command writes parameters: as its options, and calls as commands."""
+    return lambda parameter: (
         command_text(context, parameter)
         if isinstance(parameter, SuggestedCall)
         else option_text(context.command, parameter)

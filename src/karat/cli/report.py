@@ -8,6 +8,7 @@ import click
 
 from karat.cli import options as opt
 from karat.cli.comparison_options import COMPARISON_OPTIONS, baseline, comparison_options, method_of
+from karat.cli.correction_options import correct
 from karat.cli.files import FileToWrite
 from karat.cli.joined_options import joined_options
 from karat.cli.parser import OUTPUT, Command
@@ -27,6 +28,7 @@ from karat.errors import KaratError
 @opt.lower_is_better
 @baseline("all pairs of runs are compared")
 @opt.by
+@correct
 @comparison_options
 @opt.file_option(
     "-o", "--output", "file", kind=FileToWrite(), group=OUTPUT, help="The page to write, such as report.html."
@@ -51,6 +53,7 @@ def command(
     from karat.cli.settings import Settings
     from karat.cli.systems import SystemFiles
     from karat.report import subject_of_systems, subject_with_comparison
+    from karat.scores.corrected import corrected
 
     if file is None:
         raise KaratError("the report needs a file", hint="Add -o report.html.")
@@ -66,6 +69,8 @@ def command(
     systems = files.load()
     settings.check_groups(systems, inputs)
     check_sort(sort, systems)
+    if inputs.correct:
+        corrected(systems, method.level)  # an error if there is nothing to correct with
     subject = (
         subject_with_comparison(systems, baseline, method, sort)
         if len(systems) > 1

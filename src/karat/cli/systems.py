@@ -265,6 +265,7 @@ class SystemFiles:
             order=inputs.order,
             records=inputs.records,
             corpus=corpus or None,
+            correct=inputs.correct,
             **others,
             options=self.options,
         )
@@ -280,7 +281,7 @@ class SystemFiles:
         require(inputs.unknown == UNKNOWN_LABELS.default, what, "Leave it out.")
         truth = inputs.described(self.first, "truth")
         runs = {name: inputs.described(self.opened[path], "run") for name, path in paths.items()}
-        options: Any = {**self.options, **inputs.labels}
+        options: Any = {**self.options, **inputs.labels, "correct": inputs.correct}
         options["corpus"] = inputs.corpus_to_match(self.settings.options["match"]) or None
         with progress_bar("bytes") as progress:
             return evaluate_runs(truth, runs, measures or DEFAULT_MEASURES, progress=progress, **options)

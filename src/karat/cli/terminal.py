@@ -9,6 +9,7 @@ import io
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
@@ -18,6 +19,7 @@ from karat.errors import UNPRINTABLE, KaratError, for_log
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from karat.output.printable import Line
     from karat.output.tables import Table
 
 
@@ -112,6 +114,18 @@ def print_table(table: Table) -> None:
     table = table_with_encoding(table, sys.stdout.encoding)
     with console.capture() as page:
         console.print(table.rich() if has_narrower or table.fits(console) else table.stacked(console))
+    print_text(page.get())
+
+
+def print_lines(lines: Sequence[Line]) -> None:
+    """Print lines, with colours on a terminal, which folds those that are too long for it."""
+    console = None if len(lines) > _MAX_ROWS else colour_console()
+    if console is None:
+        print_text("".join(f"{line.text()}\n" for line in lines))
+        return
+    with console.capture() as page:
+        for line in lines:
+            console.print(line.rich(), soft_wrap=True)
     print_text(page.get())
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from karat.cli import options as opt
-from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, Command
+from karat.cli.parser import EVALUATED, MEASURES, OUTPUT, READING, Command
 from karat.errors import Parameter, require
 
 LARGEST = 2**31 - 1
+FORMATS = ("qrels", "qrels_jg", "prefs", "qrels_prefs")
 Check = Callable[[click.Context, click.Parameter, int | None], int | None]
 
 
@@ -27,7 +28,7 @@ def between(low: int, high: int) -> Check:
 
 
 @click.command("trec", cls=Command, example="karat trec -q -m official -m ndcg_cut.10,20 truth.qrels runs/bm25.trec")
-@opt.file_argument("truth", "QRELS", "Ground truth: TREC qrels, plain or compressed.", required=True)
+@opt.file_argument("truth", "QRELS", "Ground truth: TREC qrels or preferences, plain or compressed.", required=True)
 @opt.file_argument("run", "RUN", "A TREC run, plain or compressed; - is standard input.", required=True)
 @opt.option(
     "-m",
@@ -36,8 +37,16 @@ def between(low: int, high: int) -> Check:
     group=MEASURES,
     multiple=True,
     metavar="MEASURE[.PARAMETERS]",
-    help="A measure of trec_eval, such as map, P.5,10 or ndcg.1=3,2=9; or official (the default), all_trec or set."
-    " Repeatable.",
+    help="A measure of trec_eval, such as map, P.5,10 or ndcg.1=3,2=9; or official (the default), all_trec or set; with"
+    " -R, also qrels_jg, prefs or all_prefs. Repeatable.",
+)
+@opt.choice_option(
+    "Rel_info_format",
+    FORMATS,
+    FORMATS[0],
+    "The format of the ground truth: qrels, qrels of several judgment groups, preferences, or qrels as preferences.",
+    group=READING,
+    also=("-R", "judgments"),
 )
 @opt.option(
     "-l",

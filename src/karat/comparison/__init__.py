@@ -19,7 +19,8 @@ from collections.abc import Iterable, Mapping
 
 from karat.comparison.compute import compare_with
 from karat.comparison.method import Margins, Method, choose_method
-from karat.comparison.result import Comparison, ComparisonRow
+from karat.comparison.result import Comparison
+from karat.comparison.rows import ComparisonRow
 from karat.options import Correction, Family, Test
 from karat.reading.bytes.file_objects import FileSource
 from karat.registry.selection import Measures

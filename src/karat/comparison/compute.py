@@ -16,7 +16,8 @@ from karat.comparison.differences import MeasureValues, Pair, Tested, run_tests,
 from karat.comparison.margins import equivalence_p_values, margins_by_measure
 from karat.comparison.method import Method
 from karat.comparison.power import Power
-from karat.comparison.result import Comparison, ComparisonRow
+from karat.comparison.result import Comparison
+from karat.comparison.rows import ComparisonRow
 from karat.errors import first_few, plural
 from karat.options import Test
 from karat.registry.selection import Measures

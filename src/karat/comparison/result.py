@@ -3,129 +3,49 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from karat.comparison.alignment import check_same_truth, check_system
-from karat.comparison.method import IntervalMethod, Method
+from karat.comparison.method import Method
 from karat.comparison.power import Power
+from karat.comparison.rows import ComparisonExports, ComparisonRow
 from karat.data.caching import cached_property
 from karat.errors import KaratError, Message, Parameter, plural, printable, require, safe_line, shown
 from karat.output.files import write_text
-from karat.output.printable import Tabular
-from karat.output.tables import DIGITS, Table
+from karat.output.tables import DIGITS, Table, note_text
 from karat.registry import Measure
 from karat.scores import Scores
 from karat.scores.columns import contents_of
-from karat.scores.exports import Reportable, arrow_table, to_pandas, to_polars
+from karat.scores.exports import Reportable
 from karat.scores.value_texts import check_digits
 
 if TYPE_CHECKING:
     import altair as alt
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
 
     from karat.analysis.diff import Diff
+    from karat.comparison.corrected import CorrectedDifferences
     from karat.comparison.slices import ComparisonSlices
 
 
 _SYSTEMS: Message = [Parameter("system"), " and ", Parameter("baseline")]
-_CHOOSE: Message = ["Name them with ", *_SYSTEMS, "."]
 _OF_EQUIVALENCE = ("margin", "p_equivalent", "p_equivalent_corrected")
-_TEXTS = ("group", "measure", "system", "baseline", "difference_interval")
-_COUNTS = ("queries", "wins", "ties", "losses")
-_FLAGS = ("higher_is_better",)
-
-
-@dataclass(frozen=True)
-class ComparisonRow:
-    """The mean of a system on a measure, and its difference from a baseline.
-
-    `low` and `high` are the confidence interval of the mean, None if fewer than two queries have a value. Without a
-    baseline, all fields of the difference are None. `p` is None if the test is undefined, for example because all
-    differences are equal. `effect` is the mean of the differences divided by their standard deviation.
-    `higher_is_better` is the direction of the measure.
-
-    `difference_low` and `difference_high` are the confidence interval of the difference, None if all differences are
-    equal or there are too few queries. `difference_interval` says how it was computed: by inverting the test
-    (`randomization`, `t` or `tukey`), so that it excludes 0 exactly if p is below 1 − `difference_level`, or by the BCa
-    bootstrap (`bca`). `p_equivalent` is the p-value of equivalence: of the claim that the difference is within
-    ±`margin`. It is None if there is no margin, or if the test is undefined.
-    """
-
-    measure: str
-    system: str
-    baseline: str | None
-    mean: float | None
-    low: float | None
-    high: float | None
-    difference: float | None = None
-    difference_low: float | None = None
-    difference_high: float | None = None
-    difference_level: float | None = None
-    difference_interval: IntervalMethod | None = None
-    p: float | None = None
-    p_corrected: float | None = None
-    effect: float | None = None
-    wins: int | None = None
-    ties: int | None = None
-    losses: int | None = None
-    higher_is_better: bool = True
-    margin: float | None = None
-    p_equivalent: float | None = None
-    p_equivalent_corrected: float | None = None
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """The measure, the system and the baseline: what the power of a comparison is found by."""
-        return self.measure, self.system, self.baseline or ""
-
-    @property
-    def is_improvement(self) -> bool:
-        """Whether the system is better than the baseline, in the direction of the measure."""
-        difference = self.difference or 0.0
-        return difference > 0 if self.higher_is_better else difference < 0
-
-
-class ComparisonExports(Tabular):
-    """A comparison as a table, in files and as a data frame."""
-
-    @abstractmethod
-    def records(self) -> list[dict[str, Any]]:
-        """A record per row, with the same keys in each."""
-
-    def to_arrow(self) -> pa.Table:
-        """The rows as an Arrow table."""
-        import pyarrow as pa
-
-        records = self.records()
-        kinds = {
-            **dict.fromkeys(records[0], pa.float64()),
-            **dict.fromkeys(_TEXTS, pa.string()),
-            **dict.fromkeys(_COUNTS, pa.int64()),
-            **dict.fromkeys(_FLAGS, pa.bool_()),
-        }
-        return arrow_table({name: [record[name] for record in records] for name in records[0]}, kinds)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The rows as a pandas data frame; what a row does not have, such as the p of a baseline, is NaN.
-
-        Counts of queries are integers, and NA in the row of a baseline.
-        """
-        frame = to_pandas(self.to_arrow())
-        return frame.astype({name: "Int64" for name in _COUNTS if name in frame})
-
-    def to_polars(self) -> pl.DataFrame:
-        """The rows as a polars data frame."""
-        return to_polars(self.to_arrow())
+_CHOOSE: Message = ["Name them with ", *_SYSTEMS, "."]
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison(ComparisonExports, Reportable):
-    """The result of `compare`: print it, or read its rows. `systems` contains the scores of the compared queries."""
+    """The result of `compare`: print it, or read its rows. `systems` contains the scores of the compared queries.
+
+    >>> from karat import compare, demo, evaluate
+    >>> runs = demo.runs()
+    >>> systems = {name: evaluate(demo.TRUTH, runs[name], "nDCG@10") for name in ("bm25", "bm25-rm3")}
+    >>> comparison = compare(systems, baseline="bm25")
+    >>> row = comparison.row("nDCG@10", "bm25-rm3")
+    >>> round(row.difference, 4), round(row.p, 4), comparison.significant(row)
+    (0.1201, 0.0083, True)
+    """
 
     rows: tuple[ComparisonRow, ...]
     systems: Mapping[str, Scores]
@@ -225,6 +145,12 @@ class Comparison(ComparisonExports, Reportable):
         before, after = self.systems[theirs], self.systems[mine]
         return diff(before, after, name, n, (theirs, mine), losses, tuple(notes), queries=queries, corpus=corpus)
 
+    def corrected(self, width: float | None = None) -> CorrectedDifferences:
+        """The differences by a model, corrected by people; `width` as in `Scores.corrected`."""
+        from karat.comparison.corrected import corrected_differences
+
+        return corrected_differences(self, width)
+
     def slices(self, by: Any, bins: int | Sequence[float] | None = None, *, queries: Any = None) -> ComparisonSlices:
         """The same comparison within each group of queries, to see where a system is better or worse.
 
@@ -283,7 +209,7 @@ class Comparison(ComparisonExports, Reportable):
         from karat.scores.summary import notes
 
         detect = self.method.detect
-        findings = [note.removeprefix("note: ") for note in notes(self.systems, with_intervals=True)]
+        findings = [*map(note_text, notes(self.systems, with_intervals=True))]
         return {
             "systems": list(self.systems),
             "baseline": self.baseline,
@@ -317,8 +243,7 @@ class Comparison(ComparisonExports, Reportable):
         """A booktabs table with a row per system; letters mark the systems that it is significantly better than."""
         from karat.comparison.tables import latex
 
-        digits = check_digits(digits)
-        return write_text(latex(self, digits), path)
+        return write_text(latex(self, check_digits(digits)), path)
 
     def _repr_html_(self) -> str:
         """For a notebook: the table, and the differences of the first measure if the extra is installed."""

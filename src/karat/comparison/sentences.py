@@ -6,7 +6,8 @@ import math
 
 from karat.comparison.method import Method
 from karat.comparison.power import POWER, Power
-from karat.comparison.result import Comparison, ComparisonRow
+from karat.comparison.result import Comparison
+from karat.comparison.rows import ComparisonRow
 from karat.errors import plural
 from karat.scores.combining import known_range
 
@@ -204,10 +205,19 @@ def without_rounding(numbers: list[float]) -> list[float]:
 
 def _difference(row: ComparisonRow, *, signed: bool = False) -> str:
     """The difference with its interval: with its sign, or as its size."""
-    direction = 1.0 if signed else math.copysign(1, row.difference or 0.0)
-    numbers = [direction * (row.difference or 0.0)]
-    if row.difference_low is not None and row.difference_high is not None:
-        numbers += sorted((direction * row.difference_low, direction * row.difference_high))
+    ends = (row.difference_low, row.difference_high)
+    interval = None if ends[0] is None or ends[1] is None else (ends[0], ends[1])
+    return interval_of_difference(row.difference or 0.0, interval, signed=signed)
+
+
+def interval_of_difference(value: float, interval: tuple[float, float] | None, *, signed: bool) -> str:
+    """A difference with its interval: with its sign, or as its size.
+
+    >>> interval_of_difference(-0.0412, (-0.08, 0.0024), signed=False)
+    '0.041 [-0.002, 0.080]'
+    """
+    direction = 1.0 if signed else math.copysign(1, value)
+    numbers = [direction * value, *sorted(direction * end for end in interval or ())]
     # Numbers have as many digits as the largest one needs, but only 0 is shown as 0, since it matters whether an
     # interval contains it.
     largest = max(map(abs, numbers))

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from karat.comparison.compute import FEW_DIFFERING, compare_groups_of_queries
-from karat.comparison.result import Comparison, ComparisonExports, ComparisonRow
+from karat.comparison.result import Comparison
+from karat.comparison.rows import ComparisonExports, ComparisonRow
 from karat.comparison.sentences import sentence_for
 from karat.comparison.tables import (
     COLUMNS,
@@ -21,7 +22,7 @@ from karat.comparison.tables import (
 from karat.data.caching import cached_property
 from karat.errors import enumeration, plural, printable, require, safe_line
 from karat.options import level_text
-from karat.output.tables import DIGITS, Cell, Table, note_line
+from karat.output.tables import DIGITS, Cell, Table, note_line, note_text
 from karat.registry import Measure
 from karat.scores.summary import notes
 from karat.scores.value_texts import cell_text, check_digits, nonzero_text
@@ -118,7 +119,7 @@ class ComparisonSlices(ComparisonExports):
             "groups": groups,
             "all": self.whole.to_dict(),
             "sentences": list(self.sentences),
-            "notes": [note.removeprefix("note: ") for note in self._notes],
+            "notes": [*map(note_text, self._notes)],
         }
 
     def records(self) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ from string import ascii_lowercase
 
 from karat.comparison.method import Method
 from karat.comparison.power import Power
-from karat.comparison.result import Comparison, ComparisonRow
+from karat.comparison.result import Comparison
+from karat.comparison.rows import ComparisonRow
 from karat.comparison.sentences import CORRECTED, correction_text, p_text, without_rounding
 from karat.errors import enumeration, plural, printable
 from karat.options import alpha_text, level_text

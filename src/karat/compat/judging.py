@@ -58,17 +58,15 @@ class Judge:
         judged, _ = rank_judged(self.truth, self._read_run(run), _RULES, _MATCH)
         if not judged.in_run.all():
             judged = judged.select(judged.in_run)
-        columns = [self._column(measure, judged) for measure in self.measures.values()]
         position = {query: at for at, query in enumerate(judged.queries)}
-        order = [position[query] for query in run if query in position]
-        rows = np.array(columns).reshape(len(columns), len(order)).T[order].tolist()
-        # A copy of a dictionary has room for all its names, which one that grows has to find again and again.
-        names = dict.fromkeys(self.measures, 0.0)
-        values: dict[str, dict[str, float]] = {}
-        for at, row in zip(order, rows, strict=True):
-            values[judged.queries[at]] = of_query = names.copy()
-            of_query.update(zip(names, row, strict=True))
-        return values
+        queries = [query for query in run if query in position]
+        order = np.fromiter(map(position.__getitem__, queries), np.int64, len(queries))
+        rows = np.empty((len(queries), len(self.measures)))
+        for at, measure in enumerate(self.measures.values()):
+            rows[:, at] = self._column(measure, judged)[order]
+        # Row by row: a dictionary that is filled measure by measure is fetched into the cache again for each of them.
+        names = list(self.measures)
+        return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, rows.tolist(), strict=True)}
 
     def _read_run(self, run: Any) -> InMemoryRun:
         read = _read(run_from_mapping, run, "scores")

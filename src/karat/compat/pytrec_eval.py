@@ -13,11 +13,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from karat.compat.measures import OF_VERSION_9
-from karat.compat.pytrec_eval_names import SETS, in_trec_eval
+from karat.compat.pytrec_eval_names import SETS, ArgumentTypeError, in_trec_eval
 from karat.errors import KaratError, Place, plural, shown
+from karat.errors.arguments import is_list_like
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
     "RelevanceEvaluator",
@@ -33,6 +37,7 @@ Number = TypeVar("Number", int, float)
 supported_measures: set[str] = set(OF_VERSION_9)
 supported_nicknames: dict[str, set[str]] = {name: set(measures) for name, measures in SETS.items()}
 
+_NUMERIC = "biuf"  # NumPy's codes of the kinds of real numbers
 _QRELS = ("query", "iteration", "document", "grade")
 _RUN = ("query", "Q0", "document", "rank", "score", "tag")
 
@@ -71,7 +76,11 @@ class RelevanceEvaluator:
 
         Queries are in the order of the run; those that the ground truth does not have are left out.
         """
-        return self._judge.values(scores) if scores else {}
+        try:
+            is_empty = not scores
+        except (TypeError, ValueError):  # such as a data frame
+            is_empty = False
+        return {} if is_empty else self._judge.values(scores)
 
 
 def compute_aggregated_measure(measure: str, values: Iterable[float]) -> float:
@@ -82,7 +91,9 @@ def compute_aggregated_measure(measure: str, values: Iterable[float]) -> float:
     """
     import numpy as np
 
-    of_queries = np.asarray(values if hasattr(values, "__array__") else [*values])
+    if not isinstance(measure, str):
+        raise ArgumentTypeError(f"{shown(measure)} is not the name of a measure")
+    of_queries = _numbers(values)
     total = np.sum(of_queries)
     if measure.startswith("num_"):
         return float(total)
@@ -107,14 +118,33 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     return _parse(f_run, _RUN, float, "the run")
 
 
+def _numbers(values: Any) -> NDArray[Any]:
+    """Values of queries as an array of their own type, in which NumPy adds them up."""
+    import numpy as np
+
+    if is_list_like(values):
+        try:
+            of_queries = np.asarray(values if hasattr(values, "__array__") else [*values])
+        except (TypeError, ValueError):  # lists of several lengths
+            of_queries = np.empty(0, object)
+        if of_queries.ndim == 1 and of_queries.dtype.kind in _NUMERIC:
+            return of_queries
+    hint = "Pass the values of a measure: [of_query[measure] for of_query in values.values()]."
+    raise ArgumentTypeError(f"{shown(values)} is not a list of numbers", hint=hint)
+
+
 def _parse(
     lines: Iterable[str], columns: tuple[str, ...], number: Callable[[str], Number], name: str
 ) -> dict[str, dict[str, Number]]:
+    if not is_list_like(lines):
+        raise ArgumentTypeError(f"{shown(lines)} is not an open file", place=name, hint="Pass lines of text.")
     by_query: defaultdict[str, dict[str, Number]] = defaultdict(dict)
     at = columns.index("grade" if number is int else "score")
     for row, line in enumerate(lines, 1):
-        fields = line.split()
         place = Place(f"line {row} of {name}")
+        if not isinstance(line, str):
+            raise ArgumentTypeError(f"{shown(line)} is not text", place=place, hint='Open the file with "r", as text.')
+        fields = line.split()
         if len(fields) != len(columns):
             hint = f"A line has {len(columns)} columns: {' '.join(columns)}."
             raise KaratError(f"the line has {plural(len(fields), 'column')}", place=place, hint=hint)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from karat.compat.measures import OF_VERSION_9
 from karat.errors import KaratError, did_you_mean, shown
+from karat.errors.arguments import is_list_like
 from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES, WITH_PARAMETERS
 
 SETS = {**NICKNAMES, "all_trec": OF_VERSION_9}
@@ -30,18 +31,20 @@ def in_trec_eval(measures: Iterable[str]) -> list[str]:
     >>> sorted(in_trec_eval({"P_5", "P.10,20", "P", "map_7"}))
     ['P.10,20,5', 'map']
     """
+    if not is_list_like(measures):
+        raise ArgumentTypeError(f"{shown(measures)} is not a set of names", place="measures", hint=_HINT)
     parameters: dict[str, set[str]] = {}
     for name in measures:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"{shown(name)} is not the name of a measure", hint=_HINT)
         for measure in SETS.get(name, (name,)):
             stem, given = _parsed(measure)
             parameters.setdefault(stem, set()).update(given if stem in CUTOFFS or stem in WITH_PARAMETERS else ())
     return [f"{stem}.{','.join(sorted(given))}" if given else stem for stem, given in parameters.items()]
 
 
-def _parsed(name: object) -> tuple[str, list[str]]:
+def _parsed(name: str) -> tuple[str, list[str]]:
     """The measure that a name is about, and its parameters."""
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"{shown(name)} is not the name of a measure", hint=_HINT)
     if name in OF_VERSION_9:
         return name, []
     found = _WITH_PARAMETERS.match(name)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
-from karat.compat.measures import PrintedMeasure, Version, printed_measures
+from karat.compat.judgments import RankedJudgments, rank_run
+from karat.compat.measures import Judgments, PrintedMeasure, Version, printed_measures
 from karat.data.caching import cached_property
-from karat.data.judged import Floats, Ints, Judged
-from karat.errors import KaratError, Parameter, Place, first_few, plural, require
-from karat.matching.matchers import Same
-from karat.ranking import RankingRules, rank_judged
+from karat.data.judged import Floats, Ints
+from karat.errors import KaratError, first_few, plural, require
 from karat.reading.bytes.input_file import InputFile, Progress
-from karat.reading.pairs.any_source import Truth, read_run, read_truth
 from karat.reading.pairs.trec import last_tag
 from karat.registry import Combine
-from karat.registry.names import format_value
 from karat.scores.combining import before_mean, combined_value
 
 _LARGEST_DIGIT = 9  # of relstring
@@ -47,6 +43,8 @@ class TrecOptions:
     collection: int = 0
     """the number of documents in the collection"""
     version: Version = 10
+    judgments: Judgments = "qrels"
+    """the format of the ground truth"""
 
 
 @dataclass(frozen=True)
@@ -69,46 +67,29 @@ def run_trec_eval(truth: str, run: str, options: TrecOptions, progress: Progress
     P_5                     all     0.2000
     """
     columns = printed_measures(
-        options.measures, level=options.level, version=options.version, collection=options.collection
+        options.measures,
+        level=options.level,
+        version=options.version,
+        collection=options.collection,
+        judgments=options.judgments,
     )
     require(columns, "there is nothing to compute", "Name a measure: -m map.")
     file = InputFile(run)
-    with _hint_on_options("karat evaluate reads other formats."):
-        judgments = read_truth(InputFile(truth), format="trec")
-        source = read_run(file, judgments, format="trec", progress=progress)
-    _check_grades(judgments, InputFile(truth).name)
-    rules = RankingRules(single_precision=options.version == 9)
-    with _hint_on_options("karat evaluate --duplicates first keeps the higher rank."):
-        judged, observations = rank_judged(judgments, source, rules, Same())
-    if not judged.in_run.any() and not options.complete:
+    ranked, observations = rank_run(
+        InputFile(truth),
+        file,
+        options.judgments,
+        single_precision=options.version == 9,
+        depth=options.depth,
+        judged_only=options.judged_only,
+        progress=progress,
+    )
+    if not ranked.judged.in_run.any() and not options.complete:
         from karat.evaluation.findings import no_common_queries
 
-        raise no_common_queries(judged.queries, observations.unknown_queries, file.name)
-    judged = judged if options.depth is None else judged.top(options.depth)
-    judged = judged.judged_only if options.judged_only else judged
+        raise no_common_queries(ranked.judged.queries, observations.unknown_queries, file.name)
     tag = last_tag(file) if options.summary and any(column.stem == "runid" for column in columns) else ""
-    return _Evaluation(columns, judged, options, tag, file.name).output()
-
-
-@contextmanager
-def _hint_on_options(hint: str) -> Iterator[None]:
-    """Replace a hint that names an option, because trec_eval has no such options."""
-    try:
-        yield
-    except KaratError as error:
-        if any(isinstance(part, Parameter) for part in error.hint_parts):
-            raise error.but(hint=hint) from None
-        raise
-
-
-def _check_grades(truth: Truth, name: str) -> None:
-    """Reject grades that trec_eval would read as others."""
-    fractions = np.flatnonzero(truth.grades != np.trunc(truth.grades))
-    if len(fractions):
-        gold = int(fractions[0])
-        query = truth.queries[int(np.searchsorted(truth.offsets, gold, side="right")) - 1]
-        what = f"grade {format_value(float(truth.grades[gold]))} of document {truth.docs[gold]} is not a whole number"
-        raise KaratError(what, place=Place(name, query=query), hint="karat evaluate computes with such grades.")
+    return _Evaluation(columns, ranked, options, tag, file.name).output()
 
 
 @dataclass(frozen=True)
@@ -116,7 +97,7 @@ class _Evaluation:
     """The values of all queries, as they are printed."""
 
     columns: list[PrintedMeasure]
-    judged: Judged
+    ranked: RankedJudgments
     options: TrecOptions
     tag: str
     run: str
@@ -125,7 +106,7 @@ class _Evaluation:
         """All lines, or those of the queries above one that is missing."""
         queries, missing = self.queries, None
         if self.options.version == 10 and not self.options.complete:
-            absent = (~self.judged.in_run[queries]).nonzero()[0]
+            absent = (~self.ranked.judged.in_run[queries]).nonzero()[0]
             missing = self._missing(queries[absent]) if len(absent) else None
             queries = queries[: absent[0]] if missing else queries
         lines = self.lines_of_queries(queries) if self.options.per_query else iter(())
@@ -135,17 +116,18 @@ class _Evaluation:
     @cached_property
     def queries(self) -> Ints:
         """The queries that are evaluated, sorted by id."""
-        names, in_run = self.judged.queries, self.judged.in_run
+        names, in_run = self.ranked.judged.queries, self.ranked.judged.in_run
         ordered = np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
         return ordered[in_run[ordered]] if self.options.version == 9 else ordered
 
     @cached_property
     def values(self) -> dict[PrintedMeasure, Floats]:
         """What is added up, for each query of the ground truth. Two recall points may be printed as the same name."""
-        values = {column: column.values(self.judged) for column in self.columns if column.measure}
+        columns = [column for column in self.columns if column.measure and column.stem != "num_q"]
+        values = {column: self.ranked.values(column) for column in columns}
         for column in values:
             if column.stem == "utility":  # as if nothing had been evaluated
-                values[column][~self.judged.in_run] = 0
+                values[column][~self.ranked.judged.in_run] = 0
         return values
 
     def lines_of_queries(self, queries: Ints) -> Iterator[str]:
@@ -157,13 +139,13 @@ class _Evaluation:
             elif column.combine in ("mean", "sum") and column.stem != "num_q":
                 form = _form(column)
                 texts.append((column.name, [form % value for value in self.values[column][queries].tolist()]))
-        names = [self.judged.queries[query] for query in queries.tolist()]
+        names = [self.ranked.judged.queries[query] for query in queries.tolist()]
         for at, query in enumerate(names):
             yield from (_line(name, query, of_queries[at]) for name, of_queries in texts)
 
     def summary(self) -> Iterator[str]:
         """The lines for all queries together."""
-        n = len(self.judged.queries) if self.options.complete else len(self.queries)
+        n = len(self.ranked.judged.queries) if self.options.complete else len(self.queries)
         for column in self.columns:
             if column.stem == "runid":
                 yield _line(column.name, "all", self.tag)
@@ -172,7 +154,7 @@ class _Evaluation:
 
     def _combined(self, column: PrintedMeasure, combine: Combine, n: int) -> float:
         if self.options.complete and column.stem == "num_rel":
-            return float((self.judged.gold_grade > 0).sum())  # whatever the level is
+            return float((self.ranked.judged.gold_grade > 0).sum())  # whatever the level is
         if column.stem == "num_q":
             return n
         terms = self.values[column][self.queries]
@@ -183,15 +165,15 @@ class _Evaluation:
 
     def _relevance(self, queries: Ints, length: int) -> list[str]:
         """The grades of the first ranks of each query, as characters."""
-        hits = self.judged.by_rank.top(length)
-        shown = [["-"] * depth for depth in self.judged.depth(length).tolist()]
+        hits = self.ranked.judged.by_rank.top(length)
+        shown = [["-"] * depth for depth in self.ranked.judged.depth(length).tolist()]
         for query, rank, grade in zip(hits.query.tolist(), hits.rank.tolist(), hits.grade.tolist(), strict=True):
             character = "." if grade < 0 else ">" if grade > _LARGEST_DIGIT else str(int(grade))
             shown[query][rank - 1] = character
         return [f"'{''.join(shown[query])}'" for query in queries.tolist()]
 
     def _missing(self, queries: Ints) -> KaratError:
-        names = [self.judged.queries[query] for query in queries.tolist()]
+        names = [self.ranked.judged.queries[query] for query in queries.tolist()]
         what = f"the run lacks {plural(len(names), 'query')} of the ground truth: {first_few(names)}"
         return MissingQueryError(what, place=self.run, hint="To score them 0, use -c.")
 

@@ -69,12 +69,23 @@ def _components() -> Mapping[str, type]:
 
 
 def default_to_dict(instance: object, **init_parameters: Any) -> dict[str, Any]:
-    """A component as `{"type", "init_parameters"}`, which `default_from_dict` reads."""
+    """A component as `{"type", "init_parameters"}`, which `default_from_dict` reads.
+
+    >>> from karat.components.evaluators import DocumentMRREvaluator
+    >>> default_to_dict(DocumentMRREvaluator(), match="content")["init_parameters"]
+    {'match': 'content'}
+    """
     return {"type": type_name(type(instance)), "init_parameters": init_parameters}
 
 
 def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
-    """A component from the dictionary that `default_to_dict` returned."""
+    """A component from the dictionary that `default_to_dict` returned.
+
+    >>> from karat.components.evaluators import DocumentMRREvaluator
+    >>> stored = default_to_dict(DocumentMRREvaluator(), match="content")
+    >>> default_from_dict(DocumentMRREvaluator, stored).match
+    'content'
+    """
     require(isinstance(cls, type), f"{shown(cls)} is not the class of a component")
     if not isinstance(data, Mapping):
         hint = 'Pass {"type": ..., "init_parameters": {...}}.'

@@ -97,7 +97,11 @@ def _codec(encoding: str) -> str:
 
 @dataclass
 class SparseEmbedding:
-    """The indices and the values of the elements that are not zero, like Haystack's SparseEmbedding."""
+    """The indices and the values of the elements that are not zero, like Haystack's SparseEmbedding.
+
+    >>> SparseEmbedding(indices=[3, 17], values=[0.5, 0.25]).to_dict()
+    {'indices': [3, 17], 'values': [0.5, 0.25]}
+    """
 
     indices: list[int]
     values: list[float]

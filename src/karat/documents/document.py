@@ -191,7 +191,11 @@ def _fits(name: str, value: object) -> bool:
     """Whether a value can be a blob or an embedding. The classes of Haystack have the same attributes as karat's."""
     if name == "embedding":
         return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    return all(hasattr(value, each) for each in (("data", "mime_type") if name == "blob" else ("indices", "values")))
+    attributes = ("data", "mime_type") if name == "blob" else ("indices", "values")
+    try:
+        return all(hasattr(value, each) for each in attributes)
+    except Exception:  # an attribute may raise anything: the data of an array of dates is a ValueError
+        return False
 
 
 def _equal(one: Any, other: Any) -> bool:

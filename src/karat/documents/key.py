@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 
 from karat.documents.fields import DocumentLike, document_field, document_key, document_keys
-from karat.documents.ids import all_text, identifier
+from karat.documents.ids import all_text, identifier, reject_lone_surrogates
 from karat.documents.normalization import Folds, normalized
 from karat.errors import KaratError, Place
 
@@ -35,6 +35,13 @@ class Key:
         """The key of each document; a text is its own key."""
         keys = document_keys(documents, self.field, place)
         return self.folded(keys) if self.folds else keys
+
+    def of_golds(self, documents: Iterable[DocumentLike], place: Place | str) -> Keys:
+        """The key of each gold document; an id that is not valid Unicode is an error, as in other ground truth."""
+        keys = self.of(documents, place)
+        if self.field == "id":
+            reject_lone_surrogates(filter(None, keys), place)
+        return keys
 
     def of_retrieved(self, documents: Sequence[DocumentLike], place: Place | str) -> Keys:
         """The key of each document of a run; a gold text may be the value of a field, but a retrieved text has none."""

@@ -25,7 +25,7 @@ _LONGEST_TYPO = 200
 
 
 class Place(NamedTuple):
-    """Where something is: a file or an argument, and a part of it.
+    """Where something is: a file or an argument, and a part of it; and the `other` place if two files are meant.
 
     >>> print(Place("run.trec", line=7))
     run.trec:7
@@ -44,6 +44,7 @@ class Place(NamedTuple):
     query: str | tuple[str, ...] | None = None
     field: str = ""
     """what is inside: `answers[2]`, `rank 3`"""
+    other: Place | None = None
 
     def __str__(self) -> str:
         rows, queries = (isinstance(each, tuple) and len(each) > 1 for each in (self.row, self.query))
@@ -51,8 +52,8 @@ class Place(NamedTuple):
         parts += [f"column {self.column}"] if self.column is not None else []
         parts += [f"{'rows' if rows else 'row'} {_listed(self.row)}"] if self.row is not None else []
         parts += [f"{'queries' if queries else 'query'} {_listed(self.query)}"] if self.query is not None else []
-        separator = "" if not self.field or self.field.startswith("[") else ", "
-        return without_credentials(f"{', '.join(parts)}{separator}{self.field}")
+        here = ", ".join(parts) + ("" if not self.field or self.field.startswith("[") else ", ") + self.field
+        return without_credentials(f"{here} and {self.other}" if self.other else here)
 
     def of(self, outer: str) -> Place:
         """The same place, in something larger."""
@@ -158,7 +159,7 @@ class KaratError(ValueError):
         return _unpickled, (type(self), self.args, vars(self) | {"spelling": str})
 
     def __str__(self) -> str:
-        what, place, hint = map(_shortened, (self.what, self.place and str(self.place), self.hint))
+        what, place, hint = map(shortened, (self.what, self.place and str(self.place), self.hint))
         before = f"{place}: " if place else ""
         stop = "" if not hint or what.endswith(SENTENCE_ENDS) else "."
         return safe_line(f"{before}{what}{stop} {hint}".rstrip())
@@ -341,7 +342,7 @@ def _described(value: object) -> str:
     return f"an object of type {type(value).__name__}"
 
 
-def _shortened(part: str | None) -> str:
+def shortened(part: str | None) -> str:
     """A part of a message: names in it come from data, and may be of any length."""
     part = part if isinstance(part, str) else "" if part is None else shown(part)
     # The end usually says what is wrong with the name before it.

@@ -10,7 +10,11 @@ The whole path is `_evaluate` below; each step has a module:
     answers     evaluate_answers(): gold and predicted answers
     verdicts    evaluate_verdicts(): labels of generated answers; `label_scores` has their values, `verdict_parts`
                 evaluates labels that are in several places, and `verdict_files` large files, which it divides
+    corrected   the values of people for drawn queries, which correct the means of a model; those of documents are in
+                `corrected_documents`
     label_agreement   label_agreement(): the labels of models compared with those of people
+    next_labels   which labels people should give next
+    check       check(): what is wrong with data
     look        look(): what is in a log or another file, and what can be done with it
 """
 
@@ -21,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
-from karat.errors.arguments import check_text
+from karat.errors.arguments import check_switch, check_text
 from karat.evaluation.answers import evaluate_answers
 from karat.evaluation.documents import EvaluationPlan, read_shared_truth, score_documents
 from karat.evaluation.reading import EvaluationOptions, ReadingOptions, check_reading, paths_of, read_matcher
@@ -77,6 +81,7 @@ def evaluate(
     corpus: Any = None,
     verdicts: Any = None,
     author: str | None = None,
+    correct: bool = False,
     progress: Progress | None = None,
     name: str = "",
     **options: Unpack[EvaluationOptions],
@@ -106,13 +111,15 @@ def evaluate(
     - `verdicts`: labels of documents, by people or a model, as grades for documents that the ground truth does not
       judge: a verdict file or several, a list of records, or a data frame. A finding says how many of the judged
       documents they grade. `author` chooses whose labels count, as in `evaluate_verdicts`.
+    - `correct`: the grades are those of a model, and `corrected()` of the scores has their means corrected by people,
+      who graded the documents of queries that were drawn at random (`karat verdicts template --sample`).
 
     >>> evaluate({"q": {"a": 1, "b": 1}}, {"q": {"b": 0.5, "x": 0.4, "a": 0.3}}, ["AP"])["AP"]
     0.8333333333333333
     """
     check_text("name", name)
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
-    return _evaluate(truth, {name: run}, measures, options, inputs, corpus, verdicts, author, progress)[name]
+    return _evaluate(truth, {name: run}, measures, options, inputs, corpus, verdicts, author, correct, progress)[name]
 
 
 def evaluate_runs(
@@ -128,6 +135,7 @@ def evaluate_runs(
     corpus: Any = None,
     verdicts: Any = None,
     author: str | None = None,
+    correct: bool = False,
     progress: Progress | None = None,
     **options: Unpack[EvaluationOptions],
 ) -> SystemScores:
@@ -142,7 +150,9 @@ def evaluate_runs(
     """
     by_name = named_runs(runs)
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
-    return SystemScores(_evaluate(truth, by_name, measures, options, inputs, corpus, verdicts, author, progress))
+    return SystemScores(
+        _evaluate(truth, by_name, measures, options, inputs, corpus, verdicts, author, correct, progress)
+    )
 
 
 def _evaluate(
@@ -154,6 +164,7 @@ def _evaluate(
     corpus: Any,
     verdicts: Any,
     author: str | None,
+    correct: bool,
     progress: Progress | None,
 ) -> dict[str, Scores]:
     """The path of every evaluation of documents: sources, matching, ranking, measures, scores."""
@@ -164,8 +175,14 @@ def _evaluate(
         truth = rereadable(truth, "the ground truth")
         runs = {name: rereadable(run, name or "the run") for name, run in runs.items()}
     matching = read_matcher(settings["match"], corpus, truth, runs, inputs)
+    people = None
+    if check_switch("correct", correct):
+        from karat.evaluation.corrected_documents import GradesByPeople
+
+        people = GradesByPeople.of(verdicts, author, settings["ties"])
+        verdicts, author = people.records, people.judges.model
     judgments = read_shared_truth(truth, inputs, matching.matcher, selected, verdicts, author)
-    plan = EvaluationPlan(selected, settings, matching, inputs)
+    plan = EvaluationPlan(selected, settings, matching, inputs, people)
     return {
         name: score_documents(judgments, run, plan, name, progress, paths_of(truth, run)) for name, run in runs.items()
     }

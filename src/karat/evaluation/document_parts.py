@@ -37,8 +37,8 @@ from karat.reading.bytes.file_ranges import FileRange
 from karat.reading.bytes.opened_ranges import opened_range
 from karat.reading.pairs.any_source import Run, Truth, read_run, require_truth
 from karat.reading.pairs.frames import FrameRun
-from karat.reading.pairs.grouping import Locate
 from karat.reading.pairs.numeric_ids import Note, NumericIds
+from karat.reading.pairs.places import Locate
 from karat.reading.pairs.range_runs import LooseRows, LooseRun, NotGroupedError, RangeRun, most_apart
 from karat.reading.pairs.tables import TableRun
 from karat.scores import Scores

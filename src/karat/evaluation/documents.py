@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
 
 from karat.analysis.evidence import Evidence
-from karat.data.caching import cached_property
 from karat.data.judged import Bools, Floats, Judged, Pool
 from karat.data.spans import Spans
 from karat.errors import KaratError, Message, Parameter, Place, require, shown
 from karat.evaluation.facts import DocumentFacts
 from karat.evaluation.findings import SCORE_MISSING, findings, no_common_queries
 from karat.evaluation.reading import CorpusMatcher, ReadingOptions, read_judgments, read_labelled_judgments
-from karat.matching.document_samples import SampledQuery, sample_of_lists, sample_of_run
+from karat.matching.document_samples import SampledQuery, sample_of_run
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import FunctionMatcher, Same
 from karat.options import Missing
-from karat.ranking import Observations, RankingRules, rank_document_lists, rank_judged, rank_pool
+from karat.ranking import Observations, RankingRules, rank_judged, rank_pool
 from karat.reading.bytes.input_file import Progress
 from karat.reading.pairs.any_source import Run, Truth, read_run
 from karat.reading.pairs.digests import LazyDigests, span_digests, truth_digests
-from karat.reading.pairs.list_checks import DocumentLists
 from karat.reading.pairs.numeric_ids import Note, notes_on_reading
 from karat.registry import Measure
 from karat.registry.selection import Selection, asked_names, notes_on_names
@@ -31,8 +31,10 @@ from karat.scores import Finding, Scores
 from karat.scores.finding import reading_finding
 from karat.scores.fingerprint import Fingerprint
 
+if TYPE_CHECKING:
+    from karat.evaluation.corrected_documents import GradesByPeople
+
 _RECORDED = ("ties", "missing", "duplicates", "ignore_identical_ids")  # options that scores must share to be compared
-_WORTH_A_WARNING = ("empty-truths", "nothing-found", "nothing-retrieved", "keyless-golds")
 
 
 class EvaluationPlan(NamedTuple):
@@ -43,6 +45,8 @@ class EvaluationPlan(NamedTuple):
     """all options of `evaluate`"""
     matching: CorpusMatcher
     inputs: ReadingOptions = ReadingOptions()
+    people: GradesByPeople | None = None
+    """the grades of people that correct those of a model, if they do"""
 
 
 def need_spans(measures: Iterable[Measure]) -> bool:
@@ -82,7 +86,8 @@ def score_documents(
     facts, evidence = documents.facts, documents.evidence
     check_facts(facts, plan.matching.matcher, plan.settings["missing"], evidence.run.name)
     queries, values = documents.judged.queries, documents.values(plan.measures)
-    return scores_of_documents(queries, values, facts, documents.truths, plan, name, documents.labels_by, evidence)
+    scores = scores_of_documents(queries, values, facts, documents.truths, plan, name, documents.labels_by, evidence)
+    return scores if plan.people is None else plan.people.correct(scores, documents, plan.measures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,19 +144,34 @@ class JudgedDocuments:
         is_part: bool = False,
     ) -> Self:
         """Judge the documents of a run. If it `is_part` of one, queries that are not in it are in other parts."""
-        measures, settings, matcher = plan.measures, plan.settings, plan.matching.matcher
-        sources = sources or Sources(judgments, source, plan.inputs)
+        settings, matcher = plan.settings, plan.matching.matcher
         rules = RankingRules(settings["ties"], settings["duplicates"], settings["ignore_identical_ids"])
         before, observations = rank_judged(judgments, source, rules, matcher)
         if is_part:
             judgments, before = judgments.only(before.in_run), before.select(before.in_run)
             observations = replace(observations, golds_without_key=0)
+        sources = sources or Sources(judgments, source, plan.inputs)
+        return cls.ranked(before, observations, judgments, source, rules, plan, sources, files)
+
+    @classmethod
+    def ranked(
+        cls,
+        before: Judged,
+        observations: Observations,
+        judgments: Truth,
+        source: Run,
+        rules: RankingRules,
+        plan: EvaluationPlan,
+        sources: Sources,
+        files: tuple[str, ...] = (),
+    ) -> Self:
+        """The judged documents of a run that were ranked by the rules: `before` has all queries."""
+        measures, settings, matcher = plan.measures, plan.settings, plan.matching.matcher
         by_function = isinstance(matcher, FunctionMatcher)
         digests = LazyDigests(partial(truth_digests, judgments, True)) if by_function else judgments.digests
-        graded = _with_scores_as_grades(before, judgments, measures)
+        graded = with_scores_as_grades(before, judgments, measures)
         pool = rank_pool(judgments, source.without_progress(), rules, matcher) if need_pool(measures) else None
         evidence = Evidence(graded, judgments, source.without_progress(), rules, matcher, files)
-
         judged, labels, answered = before, judgments.labels, None
         labelled = None if labels is None else labels.rows
         if settings["missing"] == "skip":
@@ -173,6 +193,16 @@ class JudgedDocuments:
         truths = {**sources.digests, "judged": digests}
         by = None if labels is None else labels.by
         return cls(judged, graded, pool, sources.spans, answered, facts, truths, evidence, by)
+
+    def regraded(self, grades: Floats) -> Self:
+        """The same documents, of which those with a number here, by row of the ground truth, have another grade."""
+        before = self.evidence.judged
+        grades = grades if self.answered is None else grades[self.answered[before.gold_query]]
+
+        def with_grades(judged: Judged) -> Judged:
+            return judged.regraded(np.where(np.isnan(grades), judged.gold_grade, grades))
+
+        return replace(self, judged=with_grades(self.judged), graded=with_grades(self.graded))
 
     def values(self, measures: Selection) -> dict[str, Floats]:
         """The value of each measure for each query."""
@@ -254,7 +284,7 @@ def scores_of_documents(
 
     `run_name` is that of the run in messages, if the evidence does not have it.
     """
-    measures, settings, (matcher, notes_on_corpus), _ = plan
+    measures, settings, (matcher, notes_on_corpus) = plan[:3]
     notes = (*notes_on_reading(facts.truth_notes, facts.run_notes), *notes_on_corpus)
     all_findings = [Finding("names", note, 0) for note in notes_on_names(measures)]
     file = run_name if evidence is None else evidence.run.name
@@ -290,46 +320,10 @@ def _unmatched(judged: Judged, evidence: Evidence) -> tuple[SampledQuery, ...]:
     return sample_of_run(evidence.truth, evidence.run, judged.in_run & (judged.retrieved > 0))
 
 
-def _with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Measure]) -> Judged:
+def with_scores_as_grades(judged: Judged, truth: Truth, measures: Iterable[Measure]) -> Judged:
     """For graded measures: if the gold documents have scores, these are their grades."""
     if isinstance(truth.scores, KaratError):
         if any(measure.definition.graded for measure in measures):
             raise truth.scores
         return judged
     return judged if truth.scores is None else judged.regraded(truth.scores)
-
-
-# Lists of gold and of retrieved documents, one of each per question, for evaluators and pooled metrics.
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedLists:
-    """Lists of documents after matching: in `binary`, each gold document has grade 1; in `graded`, its score."""
-
-    binary: Judged
-    scores: Floats | KaratError | None
-    observations: Observations
-    unmatched: tuple[SampledQuery, ...] = ()
-    """documents of some queries, if no gold document was retrieved"""
-
-    @cached_property
-    def graded(self) -> Judged:
-        """The score of a gold document is its grade, and 1 in queries without scores; an error if a score is wrong."""
-        if isinstance(self.scores, KaratError):
-            raise self.scores
-        return self.binary if self.scores is None else self.binary.regraded(self.scores)
-
-
-def match_documents(truth: DocumentLists, run: DocumentLists, match: Matcher, names: tuple[str, str]) -> JudgedLists:
-    """Find the gold documents of each question among its retrieved ones; errors call the two inputs by `names`."""
-    judged, observations, scores = rank_document_lists(truth, run, match, names)
-    by_query = (dict(zip(judged.queries, lists, strict=True)) for lists in (truth, run))
-    unmatched = () if len(judged.hit_rank) else sample_of_lists(*by_query)
-    return JudgedLists(judged, scores, observations, unmatched)
-
-
-def warnings(lists: JudgedLists, match: Matcher) -> str:
-    """Warnings about lists that were matched, which name all queries concerned; empty if there are none."""
-    facts = DocumentFacts.of(lists.binary, lists.observations, unmatched=lists.unmatched)
-    all_findings = findings(facts, match=match, listed=len(lists.binary.queries))
-    return " ".join(str(finding) for finding in all_findings if finding.code in _WORTH_A_WARNING)

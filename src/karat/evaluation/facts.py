@@ -194,12 +194,13 @@ def _unjudged(judged: Judged, measures: Sequence[Measure]) -> dict[int | None, S
         return {}
     cutoffs = sorted({measure.cutoff for measure in affected if measure.cutoff})
     cutoffs = cutoffs if len(cutoffs) <= 3 else [cutoffs[0], cutoffs[-1]]
-    known = judged.by_rank.graded(0)
-    shares: dict[int | None, Share] = {}
-    for k in cutoffs or (None,):
-        retrieved = int(judged.depth(k).sum())
-        shares[k] = Share(retrieved - int(known.count(k).sum()), retrieved)
-    return shares
+    return {k: unjudged_share(judged, k) for k in cutoffs or (None,)}
+
+
+def unjudged_share(judged: Judged, k: int | None) -> Share:
+    """The unjudged documents among those in the top k."""
+    retrieved = int(judged.depth(k).sum())
+    return Share(retrieved - int(judged.by_rank.graded(0).count(k).sum()), retrieved)
 
 
 def _labelled(judged: Judged, rows: Bools, measures: Sequence[Measure]) -> Share:

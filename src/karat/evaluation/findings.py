@@ -8,6 +8,7 @@ from typing import Literal
 
 from karat.errors import KaratError, Message, Parameter, Place, enumeration, first_few, percent, plural, shown
 from karat.evaluation.facts import LEAST_POSITIVE, DocumentFacts, Share, largest_cutoff
+from karat.matching.id_differences import IdDifference, difference_between
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Same
 from karat.matching.trials import Trials, try_matches
@@ -75,12 +76,16 @@ def no_common_queries(
     """The error for a run, or predictions, whose queries are all missing from the ground truth."""
     truth, run = in_order_of_ids(truth), in_order_of_ids(run)
     of_run = "the run has" if noun == "query" else "the predictions have"
-    hint = f"Check that the {noun} ids are spelled the same way in both, and are in the same field or column."
+    holder = of_run.rpartition(" ")[0]
+    if difference := difference_between(truth, run):
+        hint = f"{difference.sentence('the ground truth', holder)} Write them alike."
+    else:
+        hint = f"Check that the {noun} ids are spelled the same way in both, and are in the same field or column."
     if noun == "query" and len({any(" " in query for query in side) for side in (truth, run)}) == 2:
         hint += " If one has questions and the other ids, a log that has both is joined by --truth GOLD (truth= of"
         hint += " evaluate_results)."
     return KaratError(
-        f"no {noun} is in both the ground truth and {of_run.rpartition(' ')[0]}: the ground truth has"
+        f"no {noun} is in both the ground truth and {holder}: the ground truth has"
         f" {first_few(truth)}; {of_run} {first_few(run)}",
         place=place,
         hint=hint,
@@ -136,7 +141,8 @@ def hint_on_match(trials: Trials) -> str:
         share = percent(trials.share(best))
         if best.difference:
             same = f"Write them alike, and {share} of the gold documents are found (tried on {queries})."
-            return f"Ids differ in {best.difference}: {gold} in the ground truth is {retrieved} in the run. {same}"
+            difference = IdDifference(best.difference, best.found, best.example or ("", ""))
+            return f"{difference.sentence('the ground truth', 'the run')} {same}"
         option = f"With --match {shlex.quote(best.match)} (in Python match={best.match!r})"
         found = f"{share} of the gold documents are found (tried on {queries})"
         return f"{option}, {found}: the retrieved {retrieved} is then a hit for the gold {gold}."

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from karat.analysis.label_agreement import LabelAgreement, TaskAgreement, ValueAgreement, agreement_by_task
+from karat.analysis.label_agreement import (
+    LabelAgreement,
+    PeopleAgreement,
+    TaskAgreement,
+    agreement_by_task,
+    agreement_of_people,
+)
+from karat.analysis.value_agreement import ValueAgreement, value_agreement
 from karat.errors import KaratError, Message, Parameter, enumeration, plural, require, shown
 from karat.evaluation import evaluate_runs
+from karat.evaluation.corrected import examples_left_out
 from karat.evaluation.nothing_in_common import no_people, nothing_in_common
 from karat.evaluation.reading import ReadingOptions, check_reading, read_judgments
 from karat.evaluation.verdicts import evaluate_verdicts
@@ -18,6 +26,7 @@ from karat.grounding.labels.counting import Status, SubjectKey, is_person, label
 from karat.grounding.labels.missing import rubric_measures
 from karat.grounding.labels.votes import ChosenLabels, chosen_labels
 from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
+from karat.grounding.verdict_file.records import example_queries
 from karat.grounding.verdict_file.tasks import BUILT_IN
 from karat.matching.matchers import Same
 from karat.reading.columns import GivenNames
@@ -45,8 +54,9 @@ def label_agreement(
     """How far the labels of each model in verdict files agree with those of people about the same things.
 
     People are `human` and `human:...` in the files, by majority; for documents, also the grades of `truth`, which must
-    be 0, 1, 2 or 3. With `runs`, the means of the measures are computed by both, over the queries of which the model
-    graded all judged documents; with labels of answers, over the queries that both labelled. The other options are
+    be 0, 1, 2 or 3. Queries from which examples for a model were chosen are left out. With `runs`, the means of the
+    measures are computed by both: over the queries of which the model graded all that people judged, or all that they
+    judged beyond the ground truth; with labels of answers, over the queries that both labelled. The other options are
     those of `evaluate_runs`.
 
     >>> row = {"query": "q1", "type": "document", "task": "relevance", "by": "a-model"}
@@ -58,7 +68,7 @@ def label_agreement(
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format, split)
     check_reading(inputs, None)
     require(truth is not None or runs is None, "runs need ground truth", ["Add ", Parameter("truth"), "."])
-    records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
+    records = read_verdict_records(verdicts)
     rubrics = rubric_measures(records.rubrics)
     subjects: tuple[Subject, ...] = ("documents", "verdicts")
     selected = None if measures is None else select_measures(measures, None, subjects, rubrics)
@@ -73,13 +83,12 @@ def label_agreement(
     notes = list(records.notes)
     for model in judged.models:
         common_tasks = judged.tasks(model)
-        if not common_tasks:
-            notes.append(f"{model} labelled nothing that people did")
+        notes += judged.notes(model) or ([] if common_tasks else [f"{model} labelled nothing that people did"])
         tasks += common_tasks
         if judgments is not None:
             notes += _note_on_two_grades(judgments, common_tasks)
         if judgments is not None and by_name and of_documents:
-            overlap = _overlap(judgments, model, judged.labels({model}, of_documents=True))
+            overlap = _overlap(judgments, model, judged.of_model(model, True), judged.of_people(True))
             notes += overlap.notes
             if overlap.people:
                 options: Any = {"run_columns": run_columns, "run_format": run_format}
@@ -89,7 +98,7 @@ def label_agreement(
         notes += why_none
     if not tasks:
         raise nothing_in_common(records)
-    return LabelAgreement(tuple(tasks), tuple(values), tuple(notes))
+    return LabelAgreement(tuple(tasks), tuple(values), tuple(notes), tuple(judged.among_people()))
 
 
 @dataclass(frozen=True)
@@ -119,19 +128,39 @@ class _Judges:
         """The agreement of a model with people on each task, on documents first."""
         tasks = []
         for of_documents in (True, False):
-            people, by_model = (self.labels(each, of_documents) for each in (self._people, {model}))
+            people, by_model = self.of_people(of_documents), self.of_model(model, of_documents)
             if of_documents and self._truth is not None:
                 graded = _grades(self._truth, [*by_model.labels, *sorted(by_model.failed)])
                 people = people._replace(labels={**people.labels, **graded}, tied=people.tied - graded.keys())
             tasks += agreement_by_task(model, people, by_model, self._records.tasks, of_documents=of_documents)
         return tasks
 
+    def among_people(self) -> Iterator[PeopleAgreement]:
+        """The agreement of several people with each other on each task, on documents first."""
+        for of_documents in (True, False):
+            by_person = [self.labels({name}, of_documents).labels for name in sorted(self._people)]
+            yield from agreement_of_people(by_person, self._records.tasks, of_documents=of_documents)
+
     def systems(self, model: str) -> list[str | None]:
         """The systems about whose answers people and a model labelled the same things; None is one without a name."""
-        people, by_model = (self.labels(each, of_documents=False).labels for each in (self._people, {model}))
-        common = {subject.system for subject in by_model if subject in people}
+        people, by_model = self.of_people(of_documents=False), self.of_model(model, of_documents=False)
+        common = {subject.system for subject in by_model.labels if subject in people.labels}
         named = [each for each in self._records.systems if None in common or each in common]
         return [*named] or [None for _ in common]
+
+    def of_people(self, of_documents: bool) -> ChosenLabels:
+        """The labels of people in the files, by majority."""
+        return self.labels(self._people, of_documents)
+
+    def of_model(self, model: str, of_documents: bool) -> ChosenLabels:
+        """The labels of a model that can be compared with those of people: not those of queries of examples."""
+        return self.labels({model}, of_documents).without_queries(example_queries(self._records.calls, model))
+
+    def notes(self, model: str) -> list[str]:
+        """How many of the queries that a model labelled are left out, because it was shown examples from them."""
+        by_model = np.flatnonzero(self._records.labels.by.where(lambda author: author == model))
+        queries = {*self._records.labels.query.take(by_model)} & example_queries(self._records.calls, model)
+        return [examples_left_out(len(queries), model)] if queries else []
 
     def labels(self, authors: set[str], of_documents: bool) -> ChosenLabels:
         """One label for each subject by these authors, who are people or one model."""
@@ -164,19 +193,23 @@ def _note_on_two_grades(truth: Truth, tasks: Sequence[TaskAgreement]) -> list[st
     return [f"the ground truth has no grade above 1, so a 2 or 3 by {by} is never equal" for by in graded]
 
 
-def _overlap(truth: Truth, model: str, labels: ChosenLabels) -> _Overlap:
-    """The documents of queries of which a model graded all that the ground truth judges."""
-    by_model: dict[str, dict[str, float]] = {}
-    for subject, label in labels.labels.items():
-        by_model.setdefault(subject.query, {})[subject.item] = float(label)
+def _overlap(truth: Truth, model: str, by_model: ChosenLabels, by_people: ChosenLabels) -> _Overlap:
+    """The documents of queries of which a model graded all that people judged, in the ground truth and in the files.
+
+    Or at least all that they graded in the files, and nothing else: both have the grades of the ground truth then.
+    """
+    of_model, of_people = _by_query(by_model), _by_query(by_people)
     people, same, partly = {}, {}, 0
-    for query in sorted(by_model.keys() & truth.positions.keys()):
-        rows = truth.index(truth.positions[query])
+    for query in sorted(of_model.keys() & truth.positions.keys()):
+        rows, graded = truth.index(truth.positions[query]), of_model[query]
         judged = {doc: float(truth.grades[row]) for doc, row in rows.items() if truth.grades[row] >= 0}
-        graded = {doc: by_model[query][doc] for doc in judged if doc in by_model[query]}
-        if judged and len(graded) == len(judged):
-            people[query], same[query] = judged, graded
-        elif graded:
+        in_files = {doc: grade for doc, grade in of_people.get(query, {}).items() if doc not in judged}
+        both = {**judged, **in_files}
+        if both and both.keys() <= graded.keys():
+            people[query], same[query] = both, {doc: graded[doc] for doc in both}
+        elif in_files and in_files.keys() == graded.keys() - judged.keys():
+            people[query], same[query] = both, {**judged, **{doc: graded[doc] for doc in in_files}}
+        elif both.keys() & graded.keys():
             partly += 1
     notes = []
     if partly:
@@ -185,6 +218,14 @@ def _overlap(truth: Truth, model: str, labels: ChosenLabels) -> _Overlap:
     if not people:
         notes.append(f"{model} graded all judged documents of no query, so values of measures cannot be compared")
     return _Overlap(people, same, tuple(notes))
+
+
+def _by_query(labels: ChosenLabels) -> dict[str, dict[str, float]]:
+    """The grades of documents by query."""
+    grades: dict[str, dict[str, float]] = {}
+    for subject, label in labels.labels.items():
+        grades.setdefault(subject.query, {})[subject.item] = float(label)
+    return grades
 
 
 def _values_of_runs(
@@ -215,13 +256,14 @@ def _values_of_answers(
             errors[system] = error
     if asked and errors and not pairs:
         raise next(iter(errors.values()))
+    shown_queries = example_queries(records.calls, model)
     names = dict.fromkeys(name for people, by_model in pairs.values() for name in people.measures if name in by_model)
     values = [
         value
         for name in names
         for system, (people, by_model) in pairs.items()
         if name in people and name in by_model
-        for value in _value(model, name, system or "", people, by_model)
+        for value in _value(model, name, system or "", people, by_model, shown_queries)
     ]
     reasons = {system: error.what for system, error in errors.items()}
     for system, (people, by_model) in pairs.items():
@@ -233,14 +275,17 @@ def _values_of_answers(
     ]
 
 
-def _value(model: str, measure: str, system: str, people: Scores, by_model: Scores) -> Iterator[ValueAgreement]:
+def _value(
+    model: str, measure: str, system: str, people: Scores, by_model: Scores, left_out: Set[str] = frozenset()
+) -> Iterator[ValueAgreement]:
     """The means of a measure over the queries that have a value by both; nothing if there are none."""
     of_model = dict(zip(by_model.queries, by_model.column(measure).tolist(), strict=True))
-    values = [of_model.get(query, np.nan) for query in people.queries]
+    values = [np.nan if query in left_out else of_model.get(query, np.nan) for query in people.queries]
     pairs = np.column_stack([people.column(measure), np.array(values, np.float64)])
     known = ~np.isnan(pairs).any(axis=1)
     if known.any():
         queries = tuple(people.queries[row] for row in np.flatnonzero(known).tolist())
         means = (Scores(queries, {measure: column[known]}).combined(measure) for column in pairs.T)
         first, second = (mean for mean in means if mean is not None)
-        yield ValueAgreement(model, measure, system, len(queries), first, second)
+        people_values, model_values = pairs[known].T
+        yield value_agreement(model, measure, system, queries, people_values, model_values, (first, second))

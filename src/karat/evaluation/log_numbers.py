@@ -23,7 +23,10 @@ _SUFFIX = " (log)"
 _RESERVED = {"query", "run", "system"}
 """columns of karat's tables"""
 _NAMED = 10  # numbers of the log that an error names
-_NEEDS = {"documents": "ground truth", "answers": "gold answers and predicted answers", "verdicts": "labels"}
+_NEEDS = {
+    "documents": "ground truth", "preferences": "preferences", "answers": "gold answers and predicted answers",
+    "verdicts": "labels",
+}  # fmt: skip
 
 
 class WhatWasRead(Protocol):

@@ -8,6 +8,7 @@ import numpy as np
 
 from karat.scores import Scores
 from karat.scores.bounds import Bounds, bounds_of_rows
+from karat.scores.corrections import ValuesByPeople, corrections_of_rows
 from karat.scores.fingerprint import merged_fingerprint
 from karat.scores.sample_variance import SampleVariance, variances_of_rows
 
@@ -24,11 +25,13 @@ def merged_scores(parts: Sequence[Scores], queries: Sequence[str], measures: Seq
     values = {}
     label_bounds: dict[str, Bounds] = {}
     sample_variances: dict[str, SampleVariance] = {}
+    corrections: dict[str, ValuesByPeople] = {}
     for part in parts:
         row_of = {query: row for row, query in enumerate(part.queries)}
         taken = np.array([row_of.get(query, -1) for query in rows], np.int64)
         label_bounds |= bounds_of_rows(part.label_bounds, taken, tuple(rows))
         sample_variances |= variances_of_rows(part.sample_variances, taken)
+        corrections |= corrections_of_rows(part.corrections, taken)
         values.update({column: np.append(numbers, np.nan)[taken] for column, numbers in part.values.items()})
     return Scores(
         tuple(rows),
@@ -42,4 +45,5 @@ def merged_scores(parts: Sequence[Scores], queries: Sequence[str], measures: Seq
         verdicts=next((part.verdicts for part in parts if part.verdicts), None),
         label_bounds=label_bounds,
         sample_variances=sample_variances,
+        corrections=corrections,
     )

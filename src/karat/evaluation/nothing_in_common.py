@@ -17,6 +17,7 @@ from karat.grounding.labels.missing import in_words, recipe_of
 from karat.grounding.labels.recipes import relation_of
 from karat.grounding.responses.responses import EXTRACTED
 from karat.grounding.verdict_file.reading import VerdictRecords
+from karat.grounding.verdict_file.records import example_queries
 
 _DOCUMENTS = "`karat judge TRUTH RUN... --task relevance --overlap N` grades documents that people judged."
 _FILE = "verdicts.jsonl"
@@ -66,6 +67,12 @@ def nothing_in_common(records: VerdictRecords) -> KaratError:
     """The error if people and models have labelled nothing in common: what each labelled, and what to do."""
     people, models = (_Labelled.of(records, people=of_people) for of_people in (True, False))
     what = "people and models have labelled nothing in common"
+    examples = {query for model in models.authors for query in example_queries(records.calls, model)}
+    common = people.queries.keys() & models.queries.keys()
+    if common and common <= examples:
+        why = "but queries from which examples for the models were chosen"
+        hint = "Let people label more queries than those of the examples."
+        return KaratError(f"{what} {why}", place=records.name, hint=hint)
     if people.relations and models.relations:
         what = f"{what}: {_difference(people, models)}"
     return KaratError(what, place=records.name, hint=_how_to_label_the_same(models) or _DOCUMENTS)

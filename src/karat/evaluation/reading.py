@@ -19,12 +19,14 @@ from karat.matching.matchers import FunctionMatcher, Match, Same, matcher_of
 from karat.options import RankingOptions
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import check_format
+from karat.reading.bytes.rejected_rows import RejectedRows
 from karat.reading.columns import GivenNames
 from karat.reading.contents.contents import Kind, kind_of_file
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.any_source import Truth, read_run, read_truth
 from karat.reading.pairs.containers import RankedLists, Run
 from karat.reading.pairs.data_sets import named_data_set
+from karat.reading.pairs.tables import RepeatedJudgments
 from karat.reading.records.results import Results, WantedResults, results_of
 from karat.reading.records.sources import RecordSource, read_records
 
@@ -108,12 +110,28 @@ def paths_of(*sources: Any) -> tuple[str, ...]:
 
 
 def read_judgments(
-    truth: Any, inputs: ReadingOptions, matcher: Matcher, queries: Container[str] | None = None
+    truth: Any,
+    inputs: ReadingOptions,
+    matcher: Matcher,
+    queries: Container[str] | None = None,
+    rejected: RejectedRows | None = None,
+    repeated: RepeatedJudgments | None = None,
 ) -> Truth:
-    """Read ground truth, with the keys that a matcher compares; of a table, only some `queries`, if they are named."""
-    columns, form = inputs.truth_columns, inputs.truth_format
-    key = matcher.gold_key
-    return read_truth(truth, columns=columns, format=form, split=inputs.split, key=key, queries=queries)
+    """Read ground truth, with the keys that a matcher compares; of a table, only some `queries`, if they are named.
+
+    With `rejected`, rows that are wrong are left out, and it collects their errors. `repeated` does the same for
+    documents that are judged twice.
+    """
+    return read_truth(
+        truth,
+        columns=inputs.truth_columns,
+        format=inputs.truth_format,
+        split=inputs.split,
+        key=matcher.gold_key,
+        queries=queries,
+        rejected=rejected,
+        repeated=repeated,
+    )
 
 
 def read_labelled_judgments(
@@ -127,15 +145,21 @@ def read_labelled_judgments(
         require(author is None, [Parameter("author"), " applies to verdicts, and there are none"], hint)
         return read_judgments(truth, inputs, matcher)
     from karat.grounding.labels.votes import document_grades
-    from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
+    from karat.grounding.verdict_file.reading import read_verdict_records
     from karat.reading.pairs.labelled_truth import with_labels
 
     what = f"labels grade documents by their ids, and documents are matched by {matcher}"
     require(matcher == Same(), what, ["Use ", Parameter("match", "id"), ", the default."])
-    records = verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
+    records = read_verdict_records(verdicts)
     labels = document_grades(records, author)
-    judgments = with_labels(read_judgments(truth, inputs, matcher), labels.grades, labels.by, records.calls)
+    judgments = with_labels(read_judgments(truth, inputs, matcher), labels.grades, labels.by, records)
     return replace(judgments, notes=(*judgments.notes, *records.notes, _note_on_labels(judgments, labels)))
+
+
+def require_labels(verdicts: Any) -> None:
+    """Reject a correction without labels."""
+    hint: Message = ["Add ", Parameter("verdicts"), " with labels of a model and of people, or leave it out."]
+    require(verdicts is not None, [Parameter("correct"), " needs labels"], hint)
 
 
 def _note_on_labels(truth: Truth, labels: DocumentGrades) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from karat.errors import KaratError, Message, Parameter, require
-from karat.errors.arguments import check_text
+from karat.errors.arguments import check_switch, check_text
 from karat.evaluation.answers import score_answers
 from karat.evaluation.documents import EvaluationPlan, score_documents
 from karat.evaluation.findings import empty_results
@@ -23,7 +23,7 @@ from karat.evaluation.log_numbers import (
     AskedMeasures,
     number_scores,
 )
-from karat.evaluation.reading import EvaluationOptions, ReadingOptions, read_matcher, read_unlabelled
+from karat.evaluation.reading import EvaluationOptions, ReadingOptions, read_matcher, read_unlabelled, require_labels
 from karat.matching.matchers import Match, matcher_of
 from karat.options import Order, Unknown, complete_options
 from karat.reading.columns import GivenNames
@@ -65,6 +65,7 @@ def evaluate_results(
     verdicts: Any = None,
     author: str | None = None,
     unknown: Unknown = "bounds",
+    correct: bool = False,
     order: Order | None = None,
     lower_is_better: Iterable[str] = (),
     **options: Unpack[EvaluationOptions],
@@ -83,7 +84,8 @@ def evaluate_results(
 
     `verdicts` are labels about the answers of the system `name`: a verdict file or several, a list of records, or a
     data frame. Measures such as `Faithfulness` are computed from them; the results then need only `query`, `retrieved`
-    and `answer`, and may be a submission to TREC RAG. `author` and `unknown` are those of `evaluate_verdicts`.
+    and `answer`, and may be a submission to TREC RAG. `author`, `unknown` and `correct` are those of
+    `evaluate_verdicts`.
 
     Numbers that the records have, such as a latency, or scores of another tool, are measures by their name; a name may
     be a path (`usage.total_tokens`). `lower_is_better` names those that get worse as they rise. `order="score"` sorts
@@ -98,7 +100,7 @@ def evaluate_results(
     arguments = LogArguments(
         input_format=input_format, records=records, truth=truth, answers=answers, truth_columns=truth_columns,
         truth_format=truth_format, split=split, corpus=corpus, verdicts=verdicts, author=author, unknown=unknown,
-        order=order, lower_is_better=lower_is_better, options=options,
+        correct=check_switch("correct", correct), order=order, lower_is_better=lower_is_better, options=options,
     )  # fmt: skip
     return evaluate_logs({check_text("name", name): (results, fields)}, measures, arguments)[name]
 
@@ -118,6 +120,7 @@ class LogArguments:
     verdicts: Any = None
     author: str | None = None
     unknown: Unknown = "bounds"
+    correct: bool = False
     order: Order | None = None
     lower_is_better: Iterable[str] = ()
     options: EvaluationOptions = field(default_factory=EvaluationOptions)
@@ -169,6 +172,8 @@ def _read_log(
     listed = None if measures is None else measure_list(measures)
     settings = complete_options(given.options)
     _check_matching(settings["match"], given.corpus, given.truth)
+    if given.correct:
+        require_labels(given.verdicts)
     verdicts, rubrics = _with_rubrics(given.verdicts, given.author, given.unknown)
     wanted, needs_responses = wanted_of_log(listed, rubrics, has_verdicts=verdicts is not None)
     joins = JoinedSources.of(given.truth, given.answers, fields, given.truth_columns, given.truth_format, given.split)
@@ -177,7 +182,7 @@ def _read_log(
     if needs_responses:
         from karat.evaluation.verdicts import LabelledResults  # loaded only if there are labels
 
-        labelled = LabelledResults.read(results, verdicts, *log, name, given.author)
+        labelled = LabelledResults.read(results, verdicts, *log, name, given.author, given.correct)
     read = labelled.results if labelled else read_unlabelled(results, *log)
     return _LogToScore(name, listed, rubrics, read, labelled, {**settings, "corpus": given.corpus}, given)
 
@@ -196,10 +201,10 @@ def _with_rubrics(verdicts: Any, author: str | None, unknown: Unknown) -> tuple[
         what: Message = [Parameter("author"), " and ", Parameter("unknown"), " apply to verdicts, and there are none"]
         require(author is None and unknown == "bounds", what, hint)
         return None, {}
-    from karat.evaluation.verdicts import records_of_verdicts
     from karat.grounding.labels.missing import rubric_measures
+    from karat.grounding.verdict_file.reading import read_verdict_records
 
-    records = records_of_verdicts(verdicts)
+    records = read_verdict_records(verdicts)
     return records, rubric_measures(records.rubrics)
 
 

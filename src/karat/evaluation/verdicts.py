@@ -12,7 +12,8 @@ import numpy as np
 
 from karat.analysis.label_evidence import LabelEvidence
 from karat.errors import KaratError, Message, Parameter
-from karat.errors.arguments import check_text
+from karat.errors.arguments import check_switch, check_text
+from karat.evaluation.corrected import TwoJudges, with_corrected_labels
 from karat.evaluation.label_scores import LabelScores
 from karat.grounding.labels.facts import FailedLabels
 from karat.grounding.labels.missing import (
@@ -59,13 +60,15 @@ def evaluate_verdicts(
     author: str | None = None,
     unknown: Unknown = "bounds",
     name: str = "",
+    correct: bool = False,
 ) -> Scores:
     """Evaluate generated answers by labels: a verdict file or several, a list of records, or a data frame.
 
     Without `measures`, those are computed that the labels suffice for. `system` and `author` choose a system and whose
     labels count; `author="human"` stands for all people, of whom the majority counts. A query that lacks a label is
     null, and beside the mean stands what it could be; `unknown="skip"` leaves that out, and `unknown="error"` refuses
-    such queries.
+    such queries. With `correct=True`, the scores are those of a model, and `corrected()` of them has their means
+    corrected by people, who labelled queries that were drawn at random (`karat verdicts template --sample`).
 
     >>> row = {"query": "q", "type": "claim", "task": "support", "against": "context"}
     >>> labels = [{**row, "item": "c1", "label": "full"}, {**row, "item": "c2", "label": "none"}]
@@ -78,8 +81,8 @@ def evaluate_verdicts(
         if value is not None:
             check_text(option, value)
     asked = None if measures is None else listed_measures(measures)
-    if isinstance(verdicts, VerdictRecords):
-        records = verdicts
+    if isinstance(verdicts, VerdictRecords) or check_switch("correct", correct):
+        records = read_verdict_records(verdicts)
     else:
         sources = sources_of(verdicts)
         in_parts = _scores_in_parts(sources, asked, system=system, author=author, unknown=unknown, name=name)
@@ -88,12 +91,16 @@ def evaluate_verdicts(
         records = read_sources(sources)
     rubrics = rubric_measures(records.rubrics)
     listed = None if asked is None else select_measures(asked, subjects=("verdicts",), rubrics=rubrics)
-    selected = select(records, system, author)
-    if listed is not None:
-        return score_verdicts(selected, listed, unknown, name)
-    listed = select_measures(_labelled_measures(selected), subjects=("verdicts",))
+    judges = TwoJudges.of(records, author) if correct else None
+    selected = select(records, system, judges.model if judges else author)
+    found: list[Finding] = []
+    if listed is None:
+        listed = select_measures(_labelled_measures(selected), subjects=("verdicts",))
+        found = unscored(selected.failures)
     scores = score_verdicts(selected, listed, unknown, name)
-    return replace(scores, findings=(*scores.findings, *unscored(selected.failures)))
+    if judges:
+        scores = with_corrected_labels(scores, listed, select(records, system, judges.people), judges)
+    return replace(scores, findings=(*scores.findings, *found))
 
 
 def _scores_in_parts(verdicts: Sequence[Any], measures: Measures | None, **options: Any) -> Scores | None:
@@ -115,11 +122,6 @@ def _labelled_measures(selected: SelectedLabels) -> list[str]:
     return labelled_measures(selected.facts, lambda: selected.failures, selected.records.name)
 
 
-def records_of_verdicts(verdicts: Any) -> VerdictRecords:
-    """The records of verdicts, unless they were read already."""
-    return verdicts if isinstance(verdicts, VerdictRecords) else read_verdict_records(verdicts)
-
-
 @dataclass(frozen=True, eq=False)
 class LabelledResults:
     """Results, and the labels of their answers."""
@@ -128,6 +130,9 @@ class LabelledResults:
     selected: SelectedLabels
     no_answers: KaratError | None
     """the error for measures that are about answers, if the results have none"""
+    people: SelectedLabels | None = None
+    """the labels by people, if they correct those of a model"""
+    judges: TwoJudges | None = None
 
     @classmethod
     def read(
@@ -140,6 +145,7 @@ class LabelledResults:
         records: str | None,
         name: str,
         author: str | None,
+        correct: bool = False,
     ) -> LabelledResults:
         """Read results and verdicts, of which those about the system `name` by the chosen authors count.
 
@@ -155,13 +161,20 @@ class LabelledResults:
             format=input_format,
             records=records,
         )
-        labels = VerdictRecords() if verdicts is None else records_of_verdicts(verdicts)
+        labels = VerdictRecords() if verdicts is None else read_verdict_records(verdicts)
         # A submission to TREC RAG names its run, which may have another name here.
         runs = responses.systems
         system = name if name in labels.systems or not runs else runs[0]
-        selected = select(labels, system, author, responses.responses, named_by=_NAMED_BY)
+        judges = TwoJudges.of(labels, author) if correct else None
+
+        def selected(by: str | None) -> SelectedLabels:
+            return select(labels, system, by, responses.responses, named_by=_NAMED_BY)
+
         notes = read.notes if read.parts else (*responses.notes, *read.numbers.notes)
-        return cls(replace(read, notes=notes), selected, responses.no_answers)
+        read = replace(read, notes=notes)
+        if judges is None:
+            return cls(read, selected(author), responses.no_answers)
+        return cls(read, selected(judges.model), responses.no_answers, selected(judges.people), judges)
 
     @property
     def measures(self) -> list[str]:
@@ -188,7 +201,10 @@ class LabelledResults:
     def scores(self, measures: Selection, unknown: Unknown, name: str) -> Scores:
         """The scores of these measures by the labels."""
         check_choice("unknown", unknown, get_args(Unknown))
-        return score_verdicts(self.selected, measures, unknown, name)
+        scores = score_verdicts(self.selected, measures, unknown, name)
+        if self.judges is None or self.people is None:
+            return scores
+        return with_corrected_labels(scores, measures, self.people, self.judges)
 
 
 def score_verdicts(selected: SelectedLabels, measures: Selection, unknown: Unknown, name: str) -> Scores:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from karat.matching.rows import RowFinder
     from karat.reading.pairs.hashing import Hashes
 
+
+IdsOfHits = Callable[[Ints], Sequence[str]]
+"""The ids of some of the retrieved documents that are judged, by their positions. Most are never needed."""
 
 # Of the last separators in ids, so many are looked for in all rows of a table at once.
 _MOST_SEPARATORS = 8
@@ -50,47 +53,43 @@ class Joiner:
         lists: Sequence[Sequence[Any]] = batch.documents if isinstance(self._match, FunctionMatcher) else batch.docs
         return self._find(lists, positions)
 
-    def find_in_mappings(self, batch: ScoredMappings, positions: Ints) -> tuple[Ints, list[str], Ints, Floats]:
-        """The hits: the query of the batch, the id of the retrieved document, the judged document, and the score."""
+    def find_in_mappings(self, batch: ScoredMappings, positions: Ints) -> tuple[Ints, IdsOfHits, Ints, Floats]:
+        """The hits: the query of the batch, the ids of retrieved documents, the judged document, and the score."""
         if not self._by_lookup:
             lists = list(map(list, batch.docs))
             segments, at, golds = self._find(self._folded(lists), positions)
-            names = [lists[segment][place] for segment, place in zip(segments.tolist(), at.tolist(), strict=True)]
-            return segments, names, golds, batch.scores[batch.offsets[segments] + at]
+            rows = batch.offsets[segments] + at
+            return segments, lambda hits: batch.ids(rows[hits]), golds, batch.scores[rows]
         segments = (positions >= 0).nonzero()[0]
         starts, stops = self._truth.offsets[positions[segments]], self._truth.offsets[positions[segments] + 1]
         sizes = stops - starts
+        golds = ranges(starts, sizes)
+        mappings = chain.from_iterable(map(repeat, map(batch.docs.__getitem__, segments.tolist()), sizes.tolist()))
         not_there = repeat(math.nan)  # no score is NaN
-        scores_of_golds = (
-            map(batch.docs[segment].get, self._truth.docs[start:stop], not_there)
-            for segment, start, stop in zip(segments.tolist(), starts.tolist(), stops.tolist(), strict=True)
-        )
-        scores = np.fromiter(chain.from_iterable(scores_of_golds), np.float64, sizes.sum())
+        scores = np.fromiter(map(dict.get, mappings, self._keys(golds), not_there), np.float64, len(golds))
         hits = (~np.isnan(scores)).nonzero()[0]
-        golds = ranges(starts, sizes)[hits]
-        return segments.repeat(sizes)[hits], self._keys(golds), golds, scores[hits]
+        golds = golds[hits]
+        return segments.repeat(sizes)[hits], lambda some: self._keys(golds[some]), golds, scores[hits]
 
-    def _keys(self, golds: Ints) -> list[str]:
-        """The keys of judged documents, read from a column all at once."""
+    def _keys(self, golds: Ints) -> Sequence[str]:
+        """The keys of judged documents; those in a column become strings when they are read."""
         docs = self._truth.docs
+        if len(golds) == len(docs) and (golds[1:] > golds[:-1]).all():  # all of them, as usual
+            return docs
         if isinstance(docs, list):
             return list(map(docs.__getitem__, golds.tolist()))
         from karat.reading.pairs import arrays
 
-        return list(arrays.text_column(docs).take(arrays.row_indices(golds)).to_pylist())
+        return arrays.Texts(arrays.text_column(docs).take(arrays.row_indices(golds)))
 
-    def find_in_table(self, batch: ScoredRows, hashes: Hashes, positions: Ints) -> tuple[Ints, list[str], Ints]:
-        """The hits: row, id of the retrieved document, and judged document; `hashes` has one hash per row."""
-        from karat.reading.pairs import arrays
-
+    def find_in_table(self, batch: ScoredRows, hashes: Hashes, positions: Ints) -> tuple[Ints, Ints]:
+        """The hits: row, and judged document; `hashes` has one hash per row."""
         if self._by_lookup:
-            rows, golds = self._finder.find(batch, hashes, positions)
-        elif isinstance(self._match, Prefix | Same):
-            rows, golds = self._rows_by_key(batch, positions)
-        else:
-            segments, at, golds = self._find(self._folded(list(batch.by_query())), positions)
-            rows = batch.offsets[segments] + at
-        return rows, batch.docs.take(arrays.row_indices(rows)).to_pylist(), golds
+            return self._finder.find(batch, hashes, positions)
+        if isinstance(self._match, Prefix | Same):
+            return self._rows_by_key(batch, positions)
+        segments, at, golds = self._find(self._folded(list(batch.by_query())), positions)
+        return batch.offsets[segments] + at, golds
 
     @cached_property
     def _finder(self) -> RowFinder:

@@ -7,9 +7,8 @@ what would find something.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from karat.documents.fields import document_key
-from karat.documents.normalization import Folds
+from karat.documents.normalization import Folds, normalized
 from karat.errors import KaratError
 from karat.matching.document_samples import LONGEST_GOLD, LONGEST_TEXT, MOST_DOCUMENTS, SampledQuery, text_of
+from karat.matching.id_differences import OTHER_SPELLINGS, counterparts, separators_in
 from karat.matching.joiner import Joiner
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Chunk, Prefix, Same
@@ -28,9 +28,7 @@ from karat.reading.pairs.mappings import run_from_mapping, truth_from_mapping
 
 _MOST_FIELDS = 12  # of the metadata
 _MOST_SEPARATORS = 3
-_SEPARATOR = re.compile(r"[\W_]+")
-_ZEROS = re.compile(r"(?<![0-9.])0+(?=[0-9])")
-_CASES: tuple[Folds, ...] = (("case",), ("space",), ("case", "space"))
+_CASES: tuple[Folds, ...] = (("case",), ("space",), ("case", "space"), ("unicode",))
 _ALL: Folds = ("unicode", "case", "punctuation", "space")
 
 
@@ -144,9 +142,8 @@ def _ids(sampled: Sequence[SampledQuery], field: str) -> list[tuple[list[str], l
 
 
 def _changes(texts: Iterable[str], folds: Folds) -> bool:
-    changes = {"case": lambda text: text.casefold() != text, "space": lambda text: " ".join(text.split()) != text}
     texts = list(texts)
-    return all(any(map(changes[fold], texts)) for fold in folds)
+    return all(any(normalized(text, (fold,)) != text for text in texts) for fold in folds)
 
 
 def _prefixes(field: str, ids: Sequence[tuple[list[str], list[str]]]) -> Iterator[Matcher]:
@@ -154,9 +151,7 @@ def _prefixes(field: str, ids: Sequence[tuple[list[str], list[str]]]) -> Iterato
     for folds, fold in (((), str), (("case",), str.casefold)):
         separators: Counter[str] = Counter()
         for golds, retrieved in ids:
-            of_query = {fold(gold) for gold in golds}
-            for key in map(fold, retrieved):
-                separators.update({end[0] for end in _SEPARATOR.finditer(key) if key[: end.start()] in of_query})
+            separators.update(separators_in(map(fold, retrieved), {fold(gold) for gold in golds}))
         for separator, _ in separators.most_common(_MOST_SEPARATORS):
             with suppress(KaratError):  # a separator with quotation marks of both kinds
                 yield Prefix(separator, field, folds)
@@ -220,19 +215,12 @@ def _field_text(document: Any, field: str = "id") -> str:
     return document_key(document, field, "") or ""
 
 
-_DIFFERENCES: dict[str, Callable[[str], str]] = {
-    "zeros at the beginning of numbers": lambda key: _ZEROS.sub("", key),
-    "a .0 at the end": lambda key: key.removesuffix(".0"),
-}
-
-
 def _differently_written(sampled: Sequence[SampledQuery]) -> Iterator[Trial]:
     """What would be found if ids were written in the same way, where no match ignores the difference."""
-    for difference, change in _DIFFERENCES.items():
+    for difference, change in OTHER_SPELLINGS.items():
         found, example = 0, None
         for golds, retrieved in _ids(sampled, "id"):
-            changed = {change(key): key for key in retrieved}
-            hits = [(gold, changed[same]) for gold in golds if (same := change(gold)) in changed]
+            hits = counterparts(change, golds, retrieved)
             found += len(hits)
             example = example or next((hit for hit in hits if hit[0] != hit[1]), None)
         if example:

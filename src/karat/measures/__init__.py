@@ -1,4 +1,4 @@
-"""All measures, one file per family: of documents, spans, labels and answers.
+"""All measures, one file per family: of documents, spans, preferences, labels and answers.
 
 `karat measures` lists them in the order of these imports.
 """
@@ -14,6 +14,7 @@ from karat.measures.documents.sets import SetAP, SetF, SetP, SetR, Utility
 from karat.measures.documents.counts import Hits, NumNonrelRet, NumQ, NumRel, NumRelRet, NumRet
 from karat.measures.documents.counts import Hole, JudgedShare, UnjudgedShare
 from karat.measures.spans import SpanIoU, SpanPrecision, SpanRecall
+from karat.measures.preferences import NumPrefs, NumPrefsFulfilled, PrefBalanced, PrefGroup, PrefPair, PrefSimple
 from karat.measures.labels.grounding import ContextPrecision, ContextRecall, ContextRelevance, Contradiction
 from karat.measures.labels.grounding import Faithfulness
 from karat.measures.labels.nuggets import NuggetCoverage, NuggetRecall
@@ -67,11 +68,17 @@ __all__ = [
     "NuggetCoverage",
     "NuggetRecall",
     "NumNonrelRet",
+    "NumPrefs",
+    "NumPrefsFulfilled",
     "NumQ",
     "NumRel",
     "NumRelRet",
     "NumRet",
     "P",
+    "PrefBalanced",
+    "PrefGroup",
+    "PrefPair",
+    "PrefSimple",
     "R",
     "RBPResidual",
     "RecallAll",

@@ -2,7 +2,8 @@
 
 Whatever is printed is a `Printable`: it has `tables()` for people, `to_dict()` for JSON and, if it has rows,
 `records()` for CSV and JSON lines. Markdown, LaTeX, notebooks and `print()` follow from the tables. `BySystem` has the
-same kind of result for several systems, each under its name.
+same kind of result for several systems, each under its name. What is read line by line, such as the findings of
+`check`, is a `LineByLine`.
 
 An output file is written as a draft (`.karat-….part`) in the same folder and then renamed, so an interrupted write
 does not damage an existing file. A draft is locked while it is written. If a writer is killed, the next write in that

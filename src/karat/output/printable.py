@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from karat.errors import KaratError, Parameter, for_log, require
+from karat.errors import KaratError, Parameter, for_log, printable, require
 from karat.errors.arguments import check_switch
 from karat.output.delimited import delimited
 from karat.output.files import json_text, write_text
@@ -17,6 +17,7 @@ from karat.output.tables import DIGITS, Table
 
 if TYPE_CHECKING:
     from rich.console import Group
+    from rich.text import Text
 
 
 class Printable(ABC):
@@ -103,6 +104,43 @@ class Tabular(Printable):
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line: its texts one after the other, each with its style on a terminal, which may be empty."""
+
+    parts: tuple[tuple[str, str], ...]
+
+    def text(self) -> str:
+        return "".join(printable(text) for text, _ in self.parts)
+
+    def rich(self) -> Text:
+        """For a terminal, in colour."""
+        from rich.text import Text
+
+        return Text.assemble(*((printable(text), style) for text, style in self.parts))
+
+
+class LineByLine(Tabular):
+    """A result that is printed as lines. In documents and notebooks it is a table, on GitHub annotations."""
+
+    @abstractmethod
+    def lines(self) -> list[Line]:
+        """The result as lines."""
+
+    @abstractmethod
+    def to_github(self) -> str:
+        """The result as workflow commands, which GitHub shows as annotations."""
+
+    def to_text(self, *, digits: int = DIGITS) -> str:  # noqa: ARG002  # every result has it
+        """The lines as plain text."""
+        return "".join(f"{line.text()}\n" for line in self.lines())
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+
+        return Group(*(line.rich() for line in self.lines()))
+
+
+@dataclass(frozen=True)
 class BySystem(Printable):
     """The same kind of result for each system: one below the other, under their names. That of one has no name."""
 
@@ -126,7 +164,7 @@ class BySystem(Printable):
 
 
 def rendered(result: Printable, form: str, digits: int = DIGITS, *, safe: bool = False) -> str:
-    """A result as text in one of the formats of `karat.options.Format`."""
+    """A result as text in one of the formats of `karat.options.Format`, or as annotations of GitHub."""
     if form == "json":
         return result.to_json()
     if form == "jsonl":
@@ -135,6 +173,8 @@ def rendered(result: Printable, form: str, digits: int = DIGITS, *, safe: bool =
         return result.to_csv(None, "," if form == "csv" else "\t", safe=safe)
     if form == "markdown":
         return result.to_markdown(digits=digits)
+    if form == "github" and isinstance(result, LineByLine):
+        return result.to_github()
     return result.to_latex(digits=digits) if form == "latex" else result.to_text(digits=digits)
 
 

@@ -19,6 +19,8 @@ DIGITS = 4
 """the number of decimals in a table"""
 _GAP = 3
 _UNFOLDED = 1_000_000
+_NUMBERED = re.compile(r"K\d{3}: ")
+_NOTE = re.compile(rf"note(: | (?={_NUMBERED.pattern}))")
 _NARROWEST = 16  # columns of a long text in a narrow terminal
 
 
@@ -245,12 +247,24 @@ class Table:
 
 
 def note_line(text: str) -> str:
-    """A line below a table: a note, unless the text says that it is a warning.
+    """A line below a table: a note, unless the text says that it is a warning; it may begin with the number of a kind.
 
     >>> note_line("b: 1 of 4 queries left out."), note_line("warning: b has no fingerprint.")
     ('note: b: 1 of 4 queries left out.', 'warning: b has no fingerprint.')
+    >>> note_line("K030: 1 query missing from the run (scored 0): q1.")
+    'note K030: 1 query missing from the run (scored 0): q1.'
     """
-    return text if text.startswith("warning: ") else f"note: {text}"
+    return text if text.startswith("warning: ") else f"note{'' if _NUMBERED.match(text) else ':'} {text}"
+
+
+def note_text(line: str) -> str:
+    """A note as data has it: without the word `note`.
+
+    >>> note_text("note: b: 1 of 4 queries left out."), note_text("note K030: 1 query missing from the run: q1.")
+    ('b: 1 of 4 queries left out.', 'K030: 1 query missing from the run: q1.')
+    """
+    start = _NOTE.match(line)
+    return line[start.end() :] if start else line
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int], labels: int) -> str:

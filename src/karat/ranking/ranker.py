@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 
@@ -15,20 +16,22 @@ from karat.errors import KaratError, Message, Parameter, require
 from karat.matching.joiner import Joiner, join_lists
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Same
-from karat.options import Duplicates, Ties
-from karat.ranking.ties import ranks_by_score, ranks_in_table, ties_of_large_scores
+from karat.options import Duplicates
+from karat.ranking.ties import TieOrder, ranks_by_score, ties_of_large_scores
+from karat.reading.bytes.rejected_rows import MOST_ERRORS
 from karat.reading.bytes.threads import in_threads
 from karat.reading.pairs.any_source import run_from_lists, truth_from_lists
 from karat.reading.pairs.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows, Truth
 from karat.reading.pairs.list_checks import DocumentLists
 from karat.reading.pairs.mappings import truth_from_mapping
+from karat.reading.pairs.places import Pair, place_of
 
 
 @dataclass(frozen=True)
 class RankingRules:
     """The options that decide how a run is ranked."""
 
-    ties: Ties = "trec"
+    ties: TieOrder = "trec"
     duplicates: Duplicates = "error"
     ignore_identical_ids: bool = False
     single_precision: bool = False
@@ -62,6 +65,8 @@ class RankedBatch:
     hit_rank: Ints
     hit_gold: Ints
     duplicates: int = 0
+    duplicate_pairs: Sequence[Pair] = ()
+    """the first documents that are listed again, with their queries, at most `MOST_ERRORS`"""
     identical_ids: int = 0
     large_ties: int = 0
     without_key: dict[str, int] = field(default_factory=dict)
@@ -83,7 +88,7 @@ def rank_judged(truth: Truth, run: Run, rules: RankingRules, match: Matcher) -> 
         parts.append(part)
     if not seen and (error := run.empty_error()):
         raise error
-    judged, observations = _assemble(truth, parts)
+    judged, observations = assemble(truth, parts)
     observations.slow_queries = [truth.queries[query] for query in sorted(joiner.slow_queries)]
     return judged, observations
 
@@ -154,13 +159,18 @@ class BatchRanker:
 
     def rank(self, batch: Batch) -> tuple[Batch, RankedBatch]:
         """The batch without the documents that the rules leave out, and the ranks of its judged documents."""
+        left, [part] = self.rank_in_orders(batch, [self.rules.ties])
+        return left, part
+
+    def rank_in_orders(self, batch: Batch, orders: Sequence[TieOrder]) -> tuple[Batch, list[RankedBatch]]:
+        """The same for several orders of ties, whatever the rules say about them."""
         if isinstance(batch, RankedLists):
-            return self._lists(batch)
+            return self._lists(batch, orders)
         if self.rules.single_precision:
             batch = replace(batch, scores=_in_single_precision(batch.scores))
-        return self._table(batch) if isinstance(batch, ScoredRows) else self._scored(batch)
+        return self._table(batch, orders) if isinstance(batch, ScoredRows) else self._scored(batch, orders)
 
-    def _lists(self, batch: RankedLists) -> tuple[Batch, RankedBatch]:
+    def _lists(self, batch: RankedLists, orders: Sequence[TieOrder]) -> tuple[Batch, list[RankedBatch]]:
         identical = 0
         if self.rules.ignore_identical_ids:
             batch, identical = without_identical_ids(batch)
@@ -172,30 +182,32 @@ class BatchRanker:
             if position >= 0 and not all(docs)
         }
         sizes = np.fromiter(map(len, batch.docs), np.int64, len(batch.docs))
-        return batch, self._part(
-            batch.queries, positions, sizes, segment, at + 1, gold, identical_ids=identical, without_key=without_key
+        ranks = [at + 1 for _ in orders]  # without scores, there are no ties
+        return batch, self._parts(
+            batch.queries, positions, sizes, segment, ranks, gold, identical_ids=identical, without_key=without_key
         )
 
-    def _scored(self, batch: ScoredMappings) -> tuple[Batch, RankedBatch]:
+    def _scored(self, batch: ScoredMappings, orders: Sequence[TieOrder]) -> tuple[Batch, list[RankedBatch]]:
         identical = 0
         if self.rules.ignore_identical_ids:
             batch, identical = _mappings_without_identical_ids(batch)
         positions = self._positions(batch.queries)
-        segment, names, gold, score = self.joiner.find_in_mappings(batch, positions)
+        segment, ids, gold, score = self.joiner.find_in_mappings(batch, positions)
         if self.rules.single_precision:
             score = _in_single_precision(score)
-        ranks = ranks_by_score(batch, segment, score, names, self.truth.grades[gold], self.rules.ties)
-        return batch, self._part(
+        ranks = ranks_by_score(batch, segment, score, ids, self.truth.grades[gold], orders)
+        return batch, self._parts(
             batch.queries, positions, batch.offsets[1:] - batch.offsets[:-1], segment, ranks, gold,
             identical_ids=identical, large_ties=ties_of_large_scores(batch, positions),
             without_key=self.joiner.without_text(batch.queries, batch.by_query(), positions),
         )  # fmt: skip
 
-    def _table(self, batch: ScoredRows) -> tuple[Batch, RankedBatch]:
+    def _table(self, batch: ScoredRows, orders: Sequence[TieOrder]) -> tuple[Batch, list[RankedBatch]]:
         from karat.matching.rows import has_id_of_query
         from karat.reading.pairs.hashing import repeated_rows
 
         identical = duplicates = 0
+        pairs: list[Pair] = []
         if self.rules.ignore_identical_ids:
             same = has_id_of_query(batch)
             batch, identical = batch.where(~same), int(same.sum())
@@ -203,33 +215,32 @@ class BatchRanker:
         repeated = repeated_rows(batch, hashes)
         if len(repeated):
             keep = self._rows_to_keep(batch, repeated)
-            duplicates = int((~keep).sum())
+            left_out = np.flatnonzero(~keep)
+            duplicates, pairs = len(left_out), batch.pairs_of(left_out[:MOST_ERRORS])
             batch, hashes = batch.where(keep), hashes[keep]
         positions = self._positions(batch.queries)
-        rows, names, gold = self.joiner.find_in_table(batch, hashes, positions)
-        segment = batch.segments(rows)
-        ranks = ranks_in_table(batch, rows, names, self.truth.grades[gold], self.rules.ties)
-        return batch, self._part(
+        rows, gold = self.joiner.find_in_table(batch, hashes, positions)
+        segment, grade = batch.segments(rows), self.truth.grades[gold]
+        ranks = ranks_by_score(batch, segment, batch.scores[rows], lambda hits: batch.ids(rows[hits]), grade, orders)
+        return batch, self._parts(
             batch.queries, positions, np.diff(batch.offsets), segment, ranks, gold,
-            duplicates=duplicates, identical_ids=identical, large_ties=ties_of_large_scores(batch, positions),
+            duplicates=duplicates, duplicate_pairs=pairs,
+            identical_ids=identical, large_ties=ties_of_large_scores(batch, positions),
             without_key=self.joiner.without_text(batch.queries, batch.by_query(), positions),
         )  # fmt: skip
 
     def _rows_to_keep(self, table: ScoredRows, repeated: Ints) -> Bools:
         """Which rows to keep so that each document is kept at its best rank; an error unless duplicates="first"."""
-        from karat.reading.pairs.arrays import row_indices
-
-        segments = table.segments(repeated)
-        docs = table.docs.take(row_indices(repeated)).to_pylist()
+        pairs = table.pairs_of(repeated)
         if self.rules.duplicates == "error":
-            query, doc = table.queries[segments[0]], docs[0]
+            query, doc = pairs[0]
             raise KaratError(
                 f"document {doc} is listed twice for query {query}",
-                place=table.locate(query, doc),
+                place=place_of(table.locate, (query, doc)),
                 hint=["Fix the run, or keep the higher rank with ", Parameter("duplicates", "first"), "."],
             )
         best: dict[tuple[int, str], int] = {}
-        for row, segment, doc in zip(repeated.tolist(), segments.tolist(), docs, strict=True):
+        for row, segment, (_, doc) in zip(repeated.tolist(), table.segments(repeated).tolist(), pairs, strict=True):
             other = best.setdefault((segment, doc), row)
             if table.scores[row] > table.scores[other]:
                 best[segment, doc] = row
@@ -241,34 +252,28 @@ class BatchRanker:
     def _positions(self, queries: Sequence[str]) -> Ints:
         """The position of each query in the ground truth, or -1 if it is not there."""
         position = self.truth.positions
-        return np.fromiter((position.get(query, -1) for query in queries), np.int64, len(queries))
+        return np.fromiter(map(position.get, queries, repeat(-1)), np.int64, len(queries))
 
-    def _part(
+    def _parts(
         self,
         queries: list[str],
         positions: Ints,
         sizes: Ints,
         segment: Ints,
-        hit_rank: Ints,
+        ranks: Sequence[Ints],
         hit_gold: Ints,
         duplicates: int = 0,
+        duplicate_pairs: Sequence[Pair] = (),
         identical_ids: int = 0,
         large_ties: int = 0,
         without_key: dict[str, int] | None = None,
-    ) -> RankedBatch:
-        known = positions >= 0
-        return RankedBatch(
-            queries,
-            positions[known],
-            sizes[known],
-            positions[segment],
-            hit_rank,
-            hit_gold,
-            duplicates,
-            identical_ids,
-            large_ties,
-            without_key or {},
-        )
+    ) -> list[RankedBatch]:
+        """A part for each order of ties, in which the judged documents have other ranks."""
+        known, counts = positions >= 0, (duplicates, duplicate_pairs, identical_ids, large_ties, without_key or {})
+        return [
+            RankedBatch(queries, positions[known], sizes[known], positions[segment], hit_rank, hit_gold, *counts)
+            for hit_rank in ranks
+        ]
 
 
 def _in_single_precision(scores: Floats) -> Floats:
@@ -290,16 +295,20 @@ def without_identical_ids(batch: RankedLists) -> tuple[RankedLists, int]:
 
 
 def _mappings_without_identical_ids(batch: ScoredMappings) -> tuple[ScoredMappings, int]:
-    docs = [
-        {doc: score for doc, score in scores.items() if doc != query} if query in scores else scores
-        for query, scores in zip(batch.queries, batch.docs, strict=True)
-    ]
-    flat: Floats = np.fromiter((score for scores in docs for score in scores.values()), np.float64)
-    offsets = np.concatenate(([0], np.cumsum(list(map(len, docs)), dtype=np.int64)))
-    return replace(batch, docs=docs, scores=flat, offsets=offsets), len(batch.scores) - len(flat)
+    docs = list(batch.docs)
+    keep = np.ones(len(batch.scores), bool)
+    for at, query in enumerate(batch.queries):
+        if query in docs[at]:
+            keep[batch.offsets[at] + list(docs[at]).index(query)] = False
+            docs[at] = {doc: score for doc, score in docs[at].items() if doc != query}
+    kept_before = np.concatenate(([0], np.cumsum(keep)))
+    # The scores are not those of the mappings if they are compared in single precision.
+    left = replace(batch, docs=docs, scores=batch.scores[keep], offsets=kept_before[batch.offsets])
+    return left, int((~keep).sum())
 
 
-def _assemble(truth: Truth, parts: list[RankedBatch]) -> tuple[Judged, Observations]:
+def assemble(truth: Truth, parts: list[RankedBatch]) -> tuple[Judged, Observations]:
+    """The judged documents of all batches, and what was observed in them."""
     in_run = np.zeros(len(truth.queries), bool)
     retrieved = np.zeros(len(truth.queries), np.int64)
     for part in parts:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Combine = Literal["mean", "sum", "geometric"]
-Takes = Literal["judged", "pool", "spans", "answers", "verdicts"]
-Subject = Literal["documents", "answers", "verdicts"]
+Takes = Literal["judged", "pool", "spans", "preferences", "answers", "verdicts"]
+Subject = Literal["documents", "preferences", "answers", "verdicts"]
 _SUBJECTS: dict[Takes, Subject] = {
-    "judged": "documents", "pool": "documents", "spans": "documents", "answers": "answers", "verdicts": "verdicts",
+    "judged": "documents", "pool": "documents", "spans": "documents", "preferences": "preferences",
+    "answers": "answers", "verdicts": "verdicts",
 }  # fmt: skip
 Effect = Literal["monotone", "monotone_above_cutoff", "monotone_after_first", "normalized"]
 Function = Callable[..., "NDArray[Any]"]
@@ -33,13 +34,14 @@ _INPUT: dict[str, str] = {
     "judged": "judged documents",
     "pool": "documents that any query judges",
     "spans": "spans (document, start, end)",
+    "preferences": "preferences of judgment groups",
     "answers": "answers",
     "verdicts": "verdicts (labels)",
 }
 
 
 class Data(Protocol):
-    """The data that measures read: Judged, Spans, Answers or Verdicts."""
+    """The data that measures read: Judged, Spans, Preferences, Answers or Verdicts."""
 
     @property
     def kind(self) -> Takes:
@@ -76,7 +78,7 @@ class Definition:
 
     @property
     def subject(self) -> Subject:
-        """What the measure evaluates: documents, answers, or verdicts about them."""
+        """What the measure evaluates: documents, preferences among them, answers, or verdicts about them."""
         return _SUBJECTS[self.takes]
 
     @property

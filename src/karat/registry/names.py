@@ -137,3 +137,11 @@ def unquote(value: str) -> str:
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
         return value[1:-1]
     return value
+
+
+def persistence(text: str, name: str, separator: str, number: str) -> str:
+    """The 95 of rbp.95 and rbp@95, as ranx writes it, means 0.95; with a point it is neither ranx's nor trec_eval's."""
+    stem = re.split(rf"[_.@]{NUMBER}$", name)[0]
+    hint = f"Write {stem}.p={number if '.' in number else f'0.{number}'}, as in trec_eval."
+    require(separator != "_" and "." not in number, f"{shown(text)} is not a name of trec_eval or ranx", hint)
+    return f"0.{number}"

@@ -32,14 +32,11 @@ _NOT_IN_KARAT = {
         "alpha_nDCG α-nDCG α_nDCG alpha-nDCG alpha_DCG α_DCG Compat ERR_IA nERR_IA NERR8 NERR9 NERR10 NERR11 NRBP nNRBP"
         " AP_IA MAP_IA P_IA StRecall INST INSQ BPM SDCG Accuracy"
     ).split(),
-    "trec_eval": (
-        "relstring prefs_simp prefs_pair prefs_avgjg prefs_simp_ret prefs_pair_ret prefs_simp_imp prefs_pair_imp"
-        " prefs_avgjg_imp prefs_avgjg_ret prefs_avgjg_Rnonrel prefs_avgjg_Rnonrel_ret prefs_num_prefs_poss"
-        " prefs_num_prefs_ful prefs_num_prefs_ful_ret map_avgjg P_avgjg Rprec_mult_avgjg runid"
-    ).split(),
+    "trec_eval": TEXTS,
     "MTEB": "main_score p-MRR robustness paired_accuracy".split(),
 }
-_SETS_NOT_IN_KARAT = NICKNAMES.keys() - _SETS.keys()
+_OF_PREFERENCES = ("prefs", "all_prefs")
+_OF_GROUPS = tuple(name for name in ("qrels_jg", *NICKNAMES["qrels_jg"]) if name.endswith("jg"))
 
 _FROM_VERDICTS = "from labels by people or a model (--verdicts)."
 _PASSAGES = "If the relevant passages are known,"
@@ -126,9 +123,10 @@ def _expanded(text: str) -> list[str]:
 def not_in_karat(name: str) -> tuple[str, str] | None:
     """What to say, and what to use instead, about a name of another library that karat does not have."""
     stem = re.sub(rf"(_at)?[_.]{NUMBER}$", "", name)
-    if name in _SETS_NOT_IN_KARAT:
-        hint = "Write official for its default set, or name the measures."
-        return f"karat does not have all measures of trec_eval's set {name}", hint
+    if name in _OF_PREFERENCES:
+        return f"trec_eval's set {name} has measures of preferences", f"Use `karat trec -R prefs -m {name}`."
+    if name in _OF_GROUPS or stem in _OF_GROUPS:
+        return f"{name} of trec_eval is averaged over judgment groups", f"Use `karat trec -R qrels_jg -m {name}`."
     for library, names in _NOT_IN_KARAT.items():
         if name in names or stem in names or (library == "MTEB" and name.startswith("nauc_")):
             hint = "`karat measures` lists all measures, and `karat.register` adds your own."

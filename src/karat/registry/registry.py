@@ -23,13 +23,15 @@ from karat.registry.measure import (
     Takes,
     build_measure,
 )
-from karat.registry.names import LONGEST_NAME, NUMBER, Value, check_length, parse_name
+from karat.registry.names import LONGEST_NAME, NUMBER, Value, check_length, parse_name, persistence
 from karat.registry.parameters import JUDGED_ONLY, REQUIRED, parameters_of
 from karat.registry.peers import NAMES_OF_SEVERAL, IrMeasure, by_name, expand_names, not_in_karat
 
 _definitions: dict[str, Definition] = {}
 # Some names mean different measures for documents and for answers: F1 is F or TokenF1.
-_aliases: dict[Subject, dict[str, tuple[str, Mapping[str, str]]]] = {"documents": {}, "answers": {}, "verdicts": {}}
+_aliases: dict[Subject, dict[str, tuple[str, Mapping[str, str]]]] = {
+    "documents": {}, "preferences": {}, "answers": {}, "verdicts": {},
+}  # fmt: skip
 _LEVEL = re.compile(r"(.+)-l(\d+)")
 
 
@@ -49,7 +51,8 @@ class Metadata(TypedDict, total=False):
     graded: bool
     """whether the measure uses the grades themselves, not only whether a document is relevant"""
     takes: Takes
-    """the data it reads: `judged` documents, the `pool` of those of all queries, `spans`, `answers` or `verdicts`"""
+    """the data it reads: `judged` documents, the `pool` of those of all queries, `spans`, `preferences`, `answers`
+    or `verdicts`"""
     aliases: tuple[str, ...]
     """other names. An alias may set parameters (`rbp(p=0.9)`). An alias that ends in `_` is followed by a number: the
     cut-off (`P_` accepts `P_5` and `P.5`), or the parameter marked with `?` (`rbp_(p=?)` accepts `rbp.95`). An alias
@@ -127,7 +130,11 @@ def register(
 
 
 def definitions() -> list[Definition]:
-    """Every registered measure, in the order of registration."""
+    """Every registered measure, in the order of registration.
+
+    >>> [each.name for each in definitions() if each.reference.startswith("Moffat")]
+    ['RBP', 'RBPResidual']
+    """
     return list(_definitions.values())
 
 
@@ -136,6 +143,9 @@ def parse(text: str | IrMeasure, subject: Subject = "documents") -> Measure:
 
     A few names mean one measure for documents and another for answers; `subject` selects one of them. The error for an
     unknown name suggests similar ones.
+
+    >>> parse("ndcg_cut_10"), parse("nDCG(gain=exp)@5").get("gain"), parse("MRR@10").cutoff
+    (Measure('nDCG@10'), 'exp', 10)
     """
     text = by_name(text)
     if not isinstance(text, str):
@@ -168,7 +178,11 @@ def check_single(text: str) -> None:
 
 
 def meanings(text: str) -> list[Measure]:
-    """All measures that a name can mean: none, one, or one for documents and one for answers, in this order."""
+    """All measures that a name can mean: none, one, or one for documents and one for answers, in this order.
+
+    >>> meanings("F1")
+    [Measure('F'), Measure('TokenF1')]
+    """
     check_text("the name of a measure", text)
     return list(_known_meanings(text))
 
@@ -207,16 +221,8 @@ def _parse_without_level(text: str, subject: Subject) -> Measure | None:
             raise KaratError(f"{definition.name} takes no cut-off, but {shown(text)} has one")
         if slot == definition.at:  # as in ir_measures, and in Python: in P(cutoff=5) @ 10, the second one counts
             settings.pop("cutoff", None)
-        settings[slot] = _persistence(text, name, separator, number) if slot == "p" else number
+        settings[slot] = persistence(text, name, separator, number) if slot == "p" else number
     return build_measure(definition, settings).check()
-
-
-def _persistence(text: str, name: str, separator: str, number: str) -> str:
-    """The 95 of rbp.95 and rbp@95, as ranx writes it, means 0.95; with a point it is neither ranx's nor trec_eval's."""
-    stem = re.split(rf"[_.@]{NUMBER}$", name)[0]
-    hint = f"Write {stem}.p={number if '.' in number else f'0.{number}'}, as in trec_eval."
-    require(separator != "_" and "." not in number, f"{shown(text)} is not a name of trec_eval or ranx", hint)
-    return f"0.{number}"
 
 
 def unpickle_measure(name: str, settings: tuple[tuple[str, Value], ...], module: str) -> Measure:

@@ -26,6 +26,7 @@ _HINT = "Measures are named like nDCG@10 or TokenF1."
 _USE_INSTEAD = {
     "answers": "Use evaluate_answers (`karat answers`), or evaluate results that contain answers.",
     "documents": "Use evaluate (`karat evaluate`).",
+    "preferences": "Use `karat trec -R prefs` (preferences) or `-R qrels_prefs` (qrels).",
     "verdicts": "Pass labels with the answers: evaluate_results(..., verdicts=...), or `karat evaluate results.jsonl"
     " --verdicts FILE`.",
 }
@@ -129,7 +130,7 @@ def measure_list(measures: Measures) -> list[str | Measure]:
 
 
 def subject_of(measure: Measure) -> Subject:
-    """Whether a measure evaluates documents, answers or verdicts."""
+    """Whether a measure evaluates documents, preferences, answers or verdicts."""
     return measure.definition.subject
 
 

@@ -12,11 +12,14 @@ from karat.analysis.slices import Slices
 from karat.analysis.texts import questions_of
 from karat.errors import plural, printable
 from karat.measures import meanings
-from karat.reading.texts.texts import FoundTexts, Text, read_texts
+from karat.output.tables import note_text
+from karat.reading.texts.entries import Text
+from karat.reading.texts.texts import FoundTexts, read_texts
 from karat.report.answers import answers_part, label_bounds, passages_in_order, verdicts_part
 from karat.report.budget import Budget
 from karat.report.moves import moves
 from karat.report.overview import answer, missing_queries, table
+from karat.report.people import people_part
 from karat.report.plots.kinds import charts_for_page
 from karat.report.plots.rows import first_ranks
 from karat.report.plots.style import labels
@@ -66,6 +69,7 @@ def report_content(
         "baseline": subject.baseline,
         "measures": [_measure(subject, name) for name in subject.measures],
         "table": table(subject, shares),
+        "people": people_part(subject),
         "findings": _findings(subject, [*(query_texts.notes if query_texts else ()), *corpus_notes]),
         "queries": {
             **names,
@@ -107,7 +111,7 @@ def _add_texts(subject: ReportSubject, documents: Documents, corpus: Any) -> Seq
 
 def _findings(subject: ReportSubject, text_notes: Sequence[str]) -> list[str]:
     """What was missing, ignored or assumed, each once."""
-    findings = [note.removeprefix("note: ") for note in notes(subject.systems, with_intervals=True)]
+    findings = [*map(note_text, notes(subject.systems, with_intervals=True))]
     findings += [] if subject.comparison is None else subject.comparison.notes
     findings += [subject.obstacle] if subject.obstacle else []
     return [printable(text) for text in dict.fromkeys([*findings, *text_notes])]

@@ -20,6 +20,7 @@ from karat.comparison.sentences import (
 )
 from karat.comparison.tables import beaten_systems, intervals_text, method_text
 from karat.errors import enumeration, plural, printable
+from karat.report.people import corrected_result, result_by_model, values_by_model
 from karat.report.subject import Number, ReportSubject, number, numbers
 from karat.scores import Scores
 from karat.scores.combining import combination, known_range
@@ -35,13 +36,17 @@ _MISSING = ("missing-queries", "missing-answers")
 def answer(subject: ReportSubject, unjudged: Sequence[float | None] | None) -> list[str]:
     """Two texts: which system is best on the primary measure, and what limits the certainty of that."""
     best = _best(subject)
+    by_values = _result(subject, best)
+    corrected = corrected_result(subject)
     limits = [
+        result_by_model(subject, by_values if corrected else None),
         *_equivalence(subject),
-        _number_of_queries(subject, best),
+        # How many queries a corrected result needs is said below its table.
+        "" if corrected else _number_of_queries(subject, best),
         _unjudged(subject, unjudged),
         _lacking(subject),
     ]
-    return [printable(_result(subject, best)), printable(" ".join(filter(None, limits)))]
+    return [printable(corrected or by_values), printable(" ".join(filter(None, limits)))]
 
 
 def _best(subject: ReportSubject) -> list[str]:
@@ -241,6 +246,7 @@ def table(subject: ReportSubject, unjudged: list[float | None] | None) -> dict[s
         correction = correction_text(method, max(power.comparisons for power in powers)) or None
     return {
         "rows": cells,
+        "by_model": values_by_model(subject),
         "by_measure": subject.is_by_measure,
         "level": subject.level,
         "alpha": None if method is None else method.alpha,

@@ -56,12 +56,9 @@ def _run_files(subject: ReportSubject) -> list[str]:
 def _calls(subject: ReportSubject) -> list[Call]:
     """The calls to models in verdict files; those of a file that several systems were read from count once."""
     files: list[Sequence[Call]] = []
-    for scores in subject.systems.values():
-        answers = () if scores.verdicts is None else scores.verdicts.selected.records.calls
-        grades = None if scores.evidence is None else scores.evidence.truth.labels
-        for calls in (answers, () if grades is None else grades.calls):
-            if calls not in files:
-                files.append(calls)
+    for records in subject.verdict_files:
+        if records.calls not in files:
+            files.append(records.calls)
     return [call for calls in files for call in calls]
 
 

@@ -13,7 +13,7 @@ from karat.documents.fields import DocumentLike, document_field
 from karat.matching.containment import Locator, locator
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import FunctionMatcher
-from karat.reading.texts.texts import Text
+from karat.reading.texts.entries import Text
 from karat.report.subject import ReportSubject, number
 
 RANKS = 20

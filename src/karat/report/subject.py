@@ -16,6 +16,7 @@ from karat.comparison.alignment import align_systems, check_finite
 from karat.data.caching import cached_property
 from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Message, Parameter, plural, require
+from karat.grounding.verdict_file.reading import VerdictRecords
 from karat.measures import meanings
 from karat.registry import Measure
 from karat.scores import Scores
@@ -75,6 +76,14 @@ class ReportSubject:
     def cutoff(self) -> int:
         """The rank down to which unjudged documents are counted."""
         return (self.primary_measure.cutoff if self.primary_measure else None) or _DEFAULT_CUTOFF
+
+    @cached_property
+    def verdict_files(self) -> tuple[VerdictRecords, ...]:
+        """The verdict files, as they were read: with labels of answers, and with grades of documents."""
+        labels = [scores.verdicts.selected.as_read for scores in self.systems.values() if scores.verdicts is not None]
+        grades = [scores.evidence.truth.labels for scores in self.systems.values() if scores.evidence is not None]
+        read = [*labels, *(each.records for each in grades if each is not None and each.records is not None)]
+        return tuple({id(each): each for each in read}.values())
 
     @cached_property
     def queries(self) -> tuple[str, ...]:

@@ -126,9 +126,17 @@ def with_names(scores: Scores, names: Names) -> Scores:
         return scores
     first = first_asked({"": scores})
     values = {first.get(column, column): numbers for column, numbers in scores.values.items()}
-    bounds = {first.get(column, column): each for column, each in scores.label_bounds.items()}
-    variances = {first.get(column, column): each for column, each in scores.sample_variances.items()}
-    return replace(scores.without_evidence(), values=values, label_bounds=bounds, sample_variances=variances)
+    new_names = {column: first.get(column, column) for column in scores.values}
+    return replace(scores.without_evidence(), values=values, **renamed_columns(scores, new_names))
+
+
+def renamed_columns(scores: Scores, names: Mapping[str, str]) -> dict[str, Any]:
+    """What is known of some columns besides their values, by their new names."""
+    known = {field: getattr(scores, field) for field in ("label_bounds", "sample_variances", "corrections")}
+    return {
+        field: {names[name]: each for name, each in by_column.items() if name in names}
+        for field, by_column in known.items()
+    }
 
 
 def first_asked(systems: Mapping[str, Scores]) -> dict[str, str]:

@@ -87,12 +87,16 @@ def combined_column(name: str, column: Floats) -> float | None:
     if not len(values):
         return None
     combine = combination(name)
-    terms = before_mean(values, combine)
+    return combined_terms(before_mean(values, combine), combine)
+
+
+def combined_terms(terms: Floats, combine: Combine) -> float:
+    """The combined value, from the values that `before_mean` gave."""
     try:
         total = math.fsum(terms)
     except OverflowError:  # the sum is too large for a float, but the mean is not
         return after_mean(math.fsum(terms / len(terms)), combine, len(terms))
-    return combined_value(total, combine, len(values))
+    return combined_value(total, combine, len(terms))
 
 
 def _definition(name: str) -> Definition | None:

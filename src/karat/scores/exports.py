@@ -266,6 +266,8 @@ def saved_about(scores: Scores) -> dict[str, Any]:
     if variances := scores.sample_variances:
         queries, values = scores.queries, scores.values
         about["judge"] = {name: variance.to_dict(queries, values[name]) for name, variance in variances.items()}
+    if scores.corrections:
+        about["people"] = {name: each.to_dict(scores.queries) for name, each in scores.corrections.items()}
     fingerprint = scores.fingerprint
     return about if fingerprint is None else {**about, "fingerprint": fingerprint.to_dict(scores.queries)}
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from karat.errors import SENTENCE_ENDS, KaratError, Parameter, enumeration, for_log, plural, printable
+from karat.errors import SENTENCE_ENDS, KaratError, Parameter, Place, enumeration, for_log, plural, printable, shortened
 from karat.errors.arguments import as_count, check_names, check_text
+from karat.scores.finding_kinds import FindingKind, finding_kinds
 
 _NUMBERS = re.compile("([0-9]+)")
 
@@ -19,7 +20,14 @@ class Finding:
 
     `code` identifies the kind of finding, `message` describes it, `count` is the number of queries or documents,
     `hint` says what to do, if anything, and `queries` lists the queries, if it is about queries. `topic` and `amount`
-    are the message in two parts, so that the findings of several systems fit in one line.
+    are the message in two parts, so that the findings of several systems fit in one line. `place` is where it is in a
+    file, if that is known. `cause` is the error whose words these are, if it is about one.
+
+    >>> from karat import evaluate
+    >>> scores = evaluate({"q1": {"d1": 1}, "q2": {"d2": 1}}, {"q1": {"d1": 0.9}}, "RR")
+    >>> for finding in scores.findings:
+    ...     print(finding.code, finding.count, finding.queries)
+    missing-queries 1 ('q2',)
     """
 
     code: str
@@ -29,6 +37,8 @@ class Finding:
     queries: tuple[str, ...] = ()
     topic: str = ""
     amount: str = ""
+    place: Place | None = None
+    cause: KaratError | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("code", "message", "hint", "topic", "amount"):
@@ -36,16 +46,47 @@ class Finding:
         object.__setattr__(self, "queries", tuple(check_names("queries", self.queries, ("q1",))))
         if as_count(self.count) is None:
             raise KaratError([Parameter("count", self.count), " is not a number of queries or documents"])
-        # The texts are for people, and name queries and documents. What a program reads is in `queries`, unchanged.
+        # The texts are for people, and name queries and documents, whose ids may be of any length. What a program reads
+        # is in `queries`, unchanged.
         for name in ("message", "hint", "topic", "amount"):
-            object.__setattr__(self, name, printable(getattr(self, name)))
+            object.__setattr__(self, name, printable(shortened(getattr(self, name))))
 
     def __str__(self) -> str:
         stop = "" if self.message.endswith(SENTENCE_ENDS) else "."
         return for_log(f"{self.message}{stop} {self.hint}".rstrip())
 
+    @property
+    def kind(self) -> FindingKind | None:
+        """What kind of finding it is, with its number; None for remarks, such as how a file was read."""
+        return finding_kinds().get(self.code)
+
+    @property
+    def note(self) -> str:
+        """What stands below scores, after the word `note`: the number of its kind, if it has one, and its text.
+
+        >>> Finding("missing-queries", "1 query missing from the run (scored 0): q7", 1).note
+        'K030: 1 query missing from the run (scored 0): q7.'
+        """
+        return numbered(str(self), self.code)
+
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "queries": list(self.queries)}
+        values = {**asdict(replace(self, cause=None)), "queries": list(self.queries)}
+        del values["place"], values["cause"]  # only `check` knows them, and it shows places in its own way
+        return values
+
+    def spelled(self, spelling: Callable[[Parameter], str]) -> Finding:
+        """The same finding, in which parameters are written in another way: the command line has options instead."""
+        if self.cause is None:
+            return self
+        error = self.cause.but()
+        error.spelling = spelling
+        return replace(self, message=error.what, hint=error.hint or "")
+
+
+def numbered(text: str, code: str) -> str:
+    """A text about findings of one kind, after the number of the kind, if it has one."""
+    kind = finding_kinds().get(code)
+    return text if kind is None else f"{kind.number}: {text}"
 
 
 def reading_finding(note: str, file: str | None = None) -> Finding:

@@ -19,6 +19,7 @@ from karat.reading.columns import missing_columns
 from karat.reading.columns.numbers import LARGEST, LEAVE_EMPTY, are_row_numbers, number_of, too_large
 from karat.reading.columns.spellings import SPELLINGS, find_column
 from karat.scores.bounds import Bounds
+from karat.scores.corrections import ValuesByPeople
 from karat.scores.finding import Finding
 from karat.scores.fingerprint import Fingerprint
 from karat.scores.sample_variance import SampleVariance
@@ -91,12 +92,17 @@ class ScoreTable:
             column: SampleVariance.from_dict(record, own, numbers[column], self.place)
             for column, record in by_column("judge", "the variances of its samples are damaged")
         }
+        corrections = {
+            column: ValuesByPeople.from_dict(column, record, own, self.place)
+            for column, record in by_column("people", "the values of people are damaged")
+        }
         lower = about.get("lower_is_better", [])
         valid = isinstance(lower, list) and all(isinstance(column, str) for column in lower)
         require(valid, "its lower_is_better is damaged", _SAVE_AGAIN, place=self.place)
         return Scores(
             own, numbers, (*findings, *ignored), name, fingerprint=fingerprint, asked=asked,
             lower_is_better=frozenset(lower), label_bounds=bounds, sample_variances=variances,
+            corrections=corrections,
         )  # fmt: skip
 
     def _columns(

@@ -24,9 +24,11 @@ from karat.scores.columns import (
     find_column,
     listed_columns,
     registered_direction,
+    renamed_columns,
     with_names,
 )
 from karat.scores.combining import CombinedValues, combined_column, without_interval
+from karat.scores.corrections import ValuesByPeople, corrections_of_rows
 from karat.scores.exports import Exports, Rows, document, nullable, query_rows, to_pandas, to_polars
 from karat.scores.finding import Finding, hint_about_documents
 from karat.scores.intervals import CombinedValue, intervals
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from karat.analysis.slices import Slices
     from karat.data.answers import Answers
     from karat.reading.bytes.file_objects import FileSource
+    from karat.scores.corrected import CorrectedScores
     from karat.scores.fingerprint import Fingerprint
 
 
@@ -55,8 +58,9 @@ class Scores(CombinedValues, Exports):
     `evidence`, `answers`, `verdicts` and `questions` (the texts of queries, if results contain them) are the data that
     the scores were computed from; `without_evidence()` releases them. `fingerprint` identifies the ground truth and the
     options; scores that karat did not compute have none. `label_bounds` are those of measures of verdicts with unknown
-    labels, and `sample_variances` tell how much a judge's samples differ. `asked` maps the names that measures were
-    asked for by to their columns; they can be looked up by these names, and by any other spelling.
+    labels, `sample_variances` tell how much a judge's samples differ, and `corrections` are values of people that
+    correct a model's. `asked` maps the names that measures were asked for by to their columns; they can be looked up by
+    these names, and by any other spelling.
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -81,6 +85,7 @@ class Scores(CombinedValues, Exports):
     verdicts: LabelEvidence | None = field(default=None, repr=False)
     label_bounds: Mapping[str, Bounds] = field(default_factory=dict, repr=False)
     sample_variances: Mapping[str, SampleVariance] = field(default_factory=dict, repr=False)
+    corrections: Mapping[str, ValuesByPeople] = field(default_factory=dict, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle or copy: the scores without the run data."""
@@ -256,10 +261,8 @@ class Scores(CombinedValues, Exports):
         """The scores of some of the measures."""
         names = dict.fromkeys(map(self.column_name, listed_columns(measures, {self.name: self})))
         asked = {name: column for name, column in self.asked.items() if column in names}
-        bounds = {name: each for name, each in self.label_bounds.items() if name in names}
-        variances = {name: each for name, each in self.sample_variances.items() if name in names}
         values = {name: self.values[name] for name in names}
-        return replace(self, values=values, asked=asked, label_bounds=bounds, sample_variances=variances)
+        return replace(self, values=values, asked=asked, **renamed_columns(self, {name: name for name in names}))
 
     def take(self, rows: Sequence[int] | Ints) -> Scores:
         """The scores of some of the queries, given by their positions in `queries`, in this order."""
@@ -267,8 +270,23 @@ class Scores(CombinedValues, Exports):
         queries = tuple(self.queries[place] for place in places.tolist())
         values = {name: column[places] for name, column in self.values.items()}
         bounds = bounds_of_rows(self.label_bounds, places, queries)
-        variances = variances_of_rows(self.sample_variances, places)
-        return replace(self, queries=queries, values=values, label_bounds=bounds, sample_variances=variances)
+        return replace(
+            self,
+            queries=queries,
+            values=values,
+            label_bounds=bounds,
+            sample_variances=variances_of_rows(self.sample_variances, places),
+            corrections=corrections_of_rows(self.corrections, places),
+        )
+
+    def corrected(self, level: float = 0.95, *, width: float | None = None) -> CorrectedScores:
+        """The means of a model's values, corrected by the values of people for a random sample of the queries.
+
+        `correct=True` of an evaluation reads both; otherwise, there are none.
+        """
+        from karat.scores.corrected import corrected
+
+        return corrected({self.name: self}, level, width)
 
     def without_evidence(self) -> Scores:
         """The scores without the data they were computed from."""

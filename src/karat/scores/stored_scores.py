@@ -12,7 +12,7 @@ from karat.errors.credentials import without_credentials
 from karat.measures import Measure
 from karat.options import check_level
 from karat.output.printable import Printable, Tabular
-from karat.output.tables import DIGITS, Cell, Table
+from karat.output.tables import DIGITS, Cell, Table, note_line
 from karat.registry.selection import measure_list
 from karat.scores.columns import find_column
 from karat.scores.combining import (
@@ -140,7 +140,7 @@ class StoredScores(CombinedValues, Tabular):
         ends = {} if level is None else self.intervals(level)
         means = self.means.items()
         rows = [(Cell(name), Cell(interval_text(mean, ends.get(name), name, digits))) for name, mean in means]
-        notes = (f"note: {finding}" for finding in (*self.findings, *self._null_findings()))
+        notes = (note_line(finding.note) for finding in (*self.findings, *self._null_findings()))
         counts = counts_line(plural(self.query_count, "query"), None if self.query_count == 1 else level)
         return Table(("measure", self.name or "score"), tuple(rows), (counts, *notes))
 

@@ -12,11 +12,11 @@ import numpy as np
 from karat.errors import enumeration, percent, plural
 from karat.options import level_text
 from karat.output.printable import Printable
-from karat.output.tables import BEST, DIGITS, Cell, Table
+from karat.output.tables import BEST, DIGITS, Cell, Table, note_line
 from karat.scores import Scores, SystemScores
 from karat.scores.columns import all_measures, contents_of
 from karat.scores.exports import mean_rows, query_rows
-from karat.scores.finding import Finding, finding_about_queries, listed_files
+from karat.scores.finding import Finding, finding_about_queries, listed_files, numbered
 from karat.scores.intervals import FEW_VALUES, CombinedValue
 from karat.scores.value_texts import cell_text, interval_text
 
@@ -150,7 +150,7 @@ def notes(runs: Mapping[str, Scores], *, with_possible: bool = True, with_interv
         narrow = narrow_intervals(scores) if with_intervals else []
         for finding in (*scores.findings, *unknown, *nulls(scores), *judge_shares(scores), *narrow):
             by_topic.setdefault(finding.topic or str(finding), {})[system] = finding
-    return [f"note: {_note(findings, len(runs))}" for findings in by_topic.values()]
+    return [note_line(_note(findings, len(runs))) for findings in by_topic.values()]
 
 
 def _note(findings: Mapping[str, Finding], systems: int) -> str:
@@ -160,11 +160,12 @@ def _note(findings: Mapping[str, Finding], systems: int) -> str:
     names_file, topic = first.code == "reading", first.topic
     if len(texts) == 1:
         prefix = "" if len(findings) == systems or names_file else f"{', '.join(findings)}: "
-        return prefix + next(iter(texts))
+        return numbered(prefix + next(iter(texts)), first.code)
     if names_file:
         return f"{listed_files([finding.amount for finding in findings.values()])}: {topic}."
     amounts = [f"{system} {finding.amount}" for system, finding in findings.items()]
-    return " ".join([f"{topic}: {', '.join(amounts)}.", *sorted({hint for hint in texts.values() if hint})])
+    text = " ".join([f"{topic}: {', '.join(amounts)}.", *sorted({hint for hint in texts.values() if hint})])
+    return numbered(text, first.code)
 
 
 def _footer(runs: Mapping[str, Scores], level: float | None, *, with_possible: bool = True) -> tuple[str, ...]:

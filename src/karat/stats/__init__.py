@@ -1,4 +1,4 @@
-"""Resampling, significance tests, corrections and power. No other folder imports scipy.
+"""Resampling, significance tests, corrections and power, with numpy alone.
 
 The randomization test is exact if at most 38 queries differ. It counts all of up to 2^38 ways to choose the signs
 without listing them: the queries are split into two halves with 2^19 sums each. For each sum of one half, a binary
@@ -31,7 +31,7 @@ resampled all the same. The test for a weak group of queries has the same limits
 1,000 queries or more, the sums of permuted groups are drawn from a normal distribution.
 """
 
-from karat.stats.agreement import Kappa, kappas, kendall_tau
+from karat.stats.agreement import Coefficient, alphas, kappas, order_agreement
 from karat.stats.bootstrap import (
     MAX_RESAMPLED,
     PERMUTATIONS,
@@ -46,6 +46,7 @@ from karat.stats.bootstrap import (
     standard_error,
 )
 from karat.stats.bounded_means import bounded_interval
+from karat.stats.corrected_means import CorrectedMean
 from karat.stats.groups import weak_group
 from karat.stats.inversion import Criterion, t_interval
 from karat.stats.moments import ExactSum, Moments
@@ -60,16 +61,18 @@ __all__ = [
     "RESAMPLES",
     "ROUNDING",
     "SEED",
+    "Coefficient",
+    "CorrectedMean",
     "Criterion",
     "ExactSum",
     "Inverted",
-    "Kappa",
     "Moments",
     "Progress",
     "SystemPairs",
     "Tukey",
     "abc_interval",
     "abc_interval_of_mean",
+    "alphas",
     "bca_interval",
     "bootstrap_means",
     "bootstrap_tests",
@@ -77,7 +80,7 @@ __all__ = [
     "corrected",
     "effect_size",
     "kappas",
-    "kendall_tau",
+    "order_agreement",
     "power_of",
     "queries_needed",
     "randomization",

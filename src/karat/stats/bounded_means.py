@@ -38,20 +38,41 @@ def bounded_interval(
         return None
     exact, spread = (mean - low) / width, variance / width / width
     share = min(max(exact, 0.0), 1.0)
-    largest = share * (1 - share)
-    if not (abs(exact - share) <= _TOLERANCE and spread <= largest * n / (n - 1) + _TOLERANCE):
+    if not (abs(exact - share) <= _TOLERANCE and spread <= share * (1 - share) * n / (n - 1) + _TOLERANCE):
         return None
     square = critical_value(n - 1, 1 - level) ** 2
-    if spread <= ROUNDING**2:
-        others = square / (n + square)
-        ends = share - others * share, share + others * (1 - share)
-    else:
-        ratio = min(1.0, spread / largest) if largest else 1.0
-        away = n * min(part / (part + ratio * (1 - part)) for part in (share, 1 - share))
-        ratio += (1 - ratio) * min(1.0, math.exp(1 - away))
-        errors = square * ratio / n
-        ends = _lower(share, errors), 1 - _lower(1 - share, errors)
+    ends = score_interval(share, n, square, variance_ratio(share, spread, n))
     return low + width * ends[0], low + width * ends[1]
+
+
+def variance_ratio(share: float, spread: float, n: float) -> float:
+    """r: the variance of n values from 0 to 1 with this mean and variance, over that of values that are only 0 and 1.
+
+    If few values decide about it, it is moved towards 1. If all values are equal, it is 0.
+    """
+    if spread <= ROUNDING**2:
+        return 0.0
+    largest = share * (1 - share)
+    ratio = min(1.0, spread / largest) if largest else 1.0
+    away = n * min(part / (part + ratio * (1 - part)) for part in (share, 1 - share))
+    return ratio + (1 - ratio) * min(1.0, math.exp(1 - away))
+
+
+def score_interval(share: float, n: float, square: float, ratio: float) -> tuple[float, float]:
+    """Each μ from 0 to 1 with (share - μ)² ≤ square ratio μ (1 - μ) / n; with a ratio of 0, all values were equal."""
+    if not ratio:
+        others = square / (n + square)
+        return share - others * share, share + others * (1 - share)
+    errors = square * ratio / n
+    return _lower(share, errors), 1 - _lower(1 - share, errors)
+
+
+def score_distance(share: float, expected: float, n: float, ratio: float) -> float:
+    """How many standard errors a mean between 0 and 1 is away: at most t exactly if `score_interval` contains it."""
+    if not ratio:
+        away = share - expected
+        return math.sqrt(n * (away / expected if away > 0 else -away / (1 - expected)))
+    return abs(share - expected) / math.sqrt(ratio * expected * (1 - expected) / n)
 
 
 def _lower(share: float, errors: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from karat.data.judged import Floats
 from karat.stats.bootstrap import ROUNDING
-from karat.stats.student import beyond, critical_value
+from karat.stats.student import beyond, critical_value, share_below
 
 # Up to this noncentrality, the t distribution is integrated over its denominator; above it, over its numerator.
 _MAX_NONCENTRALITY = 30.0
@@ -109,12 +109,10 @@ def _power(noncentrality: float, n: int, alpha: float) -> float:
 def _far_power(noncentrality: float, freedom: float, critical: float) -> float:
     """The power for a large noncentrality, by integrating over the normal part Z of T = (Z + nc) / √(χ² / freedom).
 
-    |T| > t if χ² < freedom ((Z + nc) / t)². The integrand is smooth far from 0. Only a few queries at a strict level
+    |T| > t if √(χ² / freedom) < (Z + nc) / t. The integrand is smooth far from 0. Only a few queries at a strict level
     need such a noncentrality.
     """
-    from scipy.special import gammainc
-
     normal = np.linspace(-9, 9, 2001)
     weight = np.exp(-(normal**2) / 2)
-    beyond = gammainc(freedom / 2, freedom / 2 * ((normal + noncentrality) / critical) ** 2)
-    return min(1.0, float((weight * beyond).sum() / weight.sum()))
+    found = share_below((normal + noncentrality) / critical, freedom)
+    return min(1.0, float((weight * found).sum() / weight.sum()))

@@ -15,6 +15,7 @@ from karat.data.judged import Floats, Ints
 from karat.stats.bootstrap import PERMUTATIONS, RESAMPLES, ROUNDING, SEED, Progress
 from karat.stats.inversion import Criterion, Ends, with_side
 from karat.stats.power import spread_of
+from karat.stats.student import beyond
 
 # Bootstrap tests that are computed together; it affects memory only.
 _TESTS = 128
@@ -35,10 +36,8 @@ def t_test(differences: Floats) -> float | None:
     1 if all differences are zero; None for fewer than two, and if all are the same and not zero: the standard
     deviation is then 0 and t infinite.
     """
-    from scipy.special import stdtr
-
     t = _t(differences)
-    return None if t is None else 2 * float(stdtr(len(differences) - 1, -abs(t)))
+    return None if t is None else min(1.0, beyond(abs(t), len(differences) - 1))
 
 
 def _t(differences: Floats) -> float | None:
@@ -190,12 +189,10 @@ def wilcoxon(differences: Floats) -> float | None:
         patterns = _patterns(tuple(times.tolist()))
         above, below = patterns[gains:].sum(), patterns[: gains + 1].sum()
         return min(1.0, 2 * float(min(above, below)) / 2.0**n)
-    from scipy.special import ndtr
-
     mean = n * (n + 1.0) * 0.25
     ties = (times**3.0 - times).sum()
     deviation = math.sqrt((n * (n + 1.0) * (2.0 * n + 1.0) - ties / 2) / 24)
-    return 2 * float(ndtr(-abs((gains / 2 - mean) / deviation)))
+    return math.erfc(abs((gains / 2 - mean) / deviation) * math.sqrt(0.5))
 
 
 def rank_sum(differences: Floats) -> float:

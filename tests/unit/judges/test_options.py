@@ -38,7 +38,7 @@ def test_the_documentation_of_judge_names_every_option() -> None:
 @pytest.mark.parametrize("evaluator", [LLMEvaluator, FaithfulnessEvaluator, ContextRelevanceEvaluator])
 def test_evaluators_have_the_same_defaults(evaluator: type) -> None:
     parameters = inspect.signature(evaluator).parameters
-    assert parameters.keys() & JUDGE_OPTIONS.keys() == OF_EVALUATORS
+    assert parameters.keys() & JUDGE_OPTIONS.keys() - {"examples"} == OF_EVALUATORS  # Haystack's are something else
     for name in OF_EVALUATORS:
         assert parameters[name].default == JUDGE_OPTIONS[name].default, name
 

@@ -26,6 +26,7 @@ DIGESTS = {
     "answer_relevance/1": "7ebfb269",
     "abstention/2": "2dbe52a7",
     "rubric/2": "c88eeaea",
+    "examples/1": "6e154ed9",
 }
 
 

@@ -41,6 +41,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _SWITCHES = (
     "significant",
     "common-queries",
+    "correct",
     *(name for name, option in _EVALUATION.items() if option.default is False),
 )
 _NUMBERS = ("level", "rel")

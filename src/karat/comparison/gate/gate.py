@@ -79,6 +79,7 @@ def gate(
     - `unknown`: with `"worst"`, queries that lack labels count with the worst value that these allow; with `"error"`,
       they are refused. A tested rule then tests the largest possible drop, whose p is not always the largest possible
       one, because extreme values also raise the variance.
+    - `correct`: rules decide by the values of a model that people have corrected (`Scores.corrected`).
 
     >>> from karat import evaluate
     >>> scores = evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": ["a"], "r": ["x", "b"]}, ["RR", "P@1"])
@@ -89,7 +90,7 @@ def gate(
     failed    P@1       0.5000   at least 0.6000
     P@1, lowest scores: r (0.0000)
     2 queries
-    note: 50% of the documents in the top 1 are unjudged.
+    note K032: 50% of the documents in the top 1 are unjudged.
     gate failed: 1 of 2 rules
     """
     check_names(options, GateOptions.__annotations__)
@@ -122,6 +123,7 @@ def _gate(
     force: bool = False,
     lower_is_better: Iterable[str] = (),
     unknown: GateUnknown = "bounds",
+    correct: bool = False,
 ) -> Gate:
     """Check scores against these rules."""
     significant = check_switch("significant", significant)
@@ -134,7 +136,16 @@ def _gate(
     named = _named_rules(rules, run, before)
     check_drop_options(named, {**options, "test": method.test, "correction": correction})
     require(run.queries, "there are no queries to check", place="scores")
-    return _checked(named, run, before, method, significant, unknown)
+    if not check_switch("correct", correct):
+        return _checked(named, run, before, method, significant, unknown)
+    from karat.comparison.gate.corrected_rules import check_corrected, corrected_notes
+
+    for name, value, default in (("unknown", unknown, "bounds"), ("test", method.test, "randomization")):
+        what: Message = [Parameter(name, value), " and ", Parameter("correct", True), " cannot be combined"]
+        require(value == default, what, "Leave one of them out.")
+    outcomes = check_corrected(named, run, before, method, significant)
+    lines = corrected_notes(named, run, before, method.level)
+    return Gate(tuple(outcomes), (plural(len(run.queries), "query"), *lines))
 
 
 def for_drops(method: Method) -> Method:
@@ -160,6 +171,9 @@ def _named_rules(rules: Sequence[Rule], scores: Scores, baseline: Scores | None)
     """The rules, with the names that their measures have in these scores."""
     named = [replace(rule, measure=_column(scores, rule)) for rule in rules]
     check_rules(named, baseline is not None)
+    for rule in named:
+        if rule.compares and baseline is not None:
+            _column(baseline, rule, of_baseline=True)
     return named
 
 
@@ -184,9 +198,6 @@ def _checked(
 ) -> Gate:
     """The outcome of each rule, in the order of the rules."""
     drops = [rule for rule in rules if rule.compares]
-    if baseline is not None:
-        for rule in drops:
-            _column(baseline, rule, of_baseline=True)
     used = run.only([rule.measure for rule in rules])
     check_finite("scores", used)
     queries = plural(len(used.queries), "query")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from karat.comparison.gate.outcomes import NAME, Gate
 from karat.errors import printable
+from karat.output.github import workflow_command
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -17,8 +18,7 @@ def in_github(environment: Mapping[str, str]) -> bool:
 
 def workflow_commands(gate: Gate) -> str:
     """A workflow command per failed rule, which GitHub shows as an annotation."""
-    title = _escaped(NAME).replace(":", "%3A").replace(",", "%2C")
-    return "".join(f"::error title={title}::{_escaped(outcome.sentence)}\n" for outcome in gate.failed)
+    return "".join(workflow_command("error", outcome.sentence, {"title": NAME}) for outcome in gate.failed)
 
 
 def step_summary(environment: Mapping[str, str]) -> dict[str, str]:
@@ -36,7 +36,3 @@ def append_summary(gate: Gate, environment: Mapping[str, str]) -> str | None:
         except OSError as error:
             return f"note: cannot write the step summary: {printable(f'{path}: {error.strerror or error}')}"
     return None
-
-
-def _escaped(text: str) -> str:
-    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

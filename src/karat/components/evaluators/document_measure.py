@@ -10,7 +10,7 @@ from karat.components.run_cache import cached
 from karat.components.serialization import SerializableComponent
 from karat.documents.fields import check_field
 from karat.errors import KaratError, Message, Parameter, safe_line, shown
-from karat.evaluation.documents import JudgedLists, match_documents, warnings
+from karat.evaluation.document_lists import JudgedLists, match_documents, warnings
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import FunctionMatcher, Match, Same, matcher_of
 from karat.measures import Measure, parse

@@ -11,7 +11,11 @@ from karat.matching.matchers import Match
 
 
 class RecallMode(Enum):
-    """How recall is counted: whether any gold document was found, or how many of them."""
+    """How recall is counted: whether any gold document was found, or how many of them.
+
+    >>> RecallMode.from_str("multi_hit") is RecallMode.MULTI_HIT
+    True
+    """
 
     SINGLE_HIT = "single_hit"
     """1 if any gold document was retrieved, else 0."""

@@ -23,6 +23,9 @@ from karat.data.judged.view import View
 
 Credit = Literal["gold", "rank"]
 
+_BITS = 63
+"""of a whole number that is not negative"""
+
 
 @dataclass(frozen=True, eq=False)
 class Judged:
@@ -60,8 +63,7 @@ class Judged:
     ) -> Self:
         """Make a Judged from hits in any order: sort them, and look up the grade of each."""
         if not _are_sorted(hit_query, hit_rank, hit_gold):
-            order = np.lexsort((hit_gold, hit_rank, hit_query))
-            hit_query, hit_rank, hit_gold = hit_query[order], hit_rank[order], hit_gold[order]
+            hit_query, hit_rank, hit_gold = _sorted(hit_query, hit_rank, hit_gold)
         return cls(
             queries=queries,
             in_run=in_run,
@@ -256,3 +258,24 @@ def _are_sorted(query: Ints, rank: Ints, gold: Ints) -> bool:
     ascending |= same_query & (rank[1:] > rank[:-1])
     ascending |= same_rank & (gold[1:] >= gold[:-1])
     return bool(ascending.all())
+
+
+def _sorted(*columns: Ints) -> tuple[Ints, ...]:
+    """Rows sorted by the first column, then by the second, and so on; all numbers are at least 0.
+
+    If the columns of a row fit into one number, these are sorted, which is several times as fast as finding the order.
+    """
+    bits = [int(column.max()).bit_length() for column in columns]
+    if sum(bits) > _BITS:
+        order = np.lexsort(columns[::-1])
+        return tuple(column[order] for column in columns)
+    keys = columns[0].astype(np.int64)
+    for column, width in zip(columns[1:], bits[1:], strict=True):
+        keys <<= width
+        keys |= column
+    keys.sort()
+    separate: list[Ints] = []
+    for width in reversed(bits):
+        separate.append(keys & ((1 << width) - 1))
+        keys >>= width
+    return tuple(reversed(separate))

@@ -109,9 +109,12 @@ class View:
             for start, stop in pairwise([*starts.tolist(), len(place)]):
                 result[start:stop] = operation.accumulate(result[start:stop])
             return result
-        by_place = np.argsort(place, kind="stable")
-        bounds = np.searchsorted(place[by_place], np.arange(2, place.max(initial=1) + 2))
-        for start, stop in pairwise(bounds.tolist()):
-            rows = by_place[start:stop]
+        for rows in self.once("rows by place", self._rows_by_place):
             result[rows] = operation(result[rows - 1], result[rows])
         return result
+
+    def _rows_by_place(self) -> list[Ints]:
+        """The second row of each query, the third one, and so on."""
+        place = self.place()
+        by_place = np.argsort(place, kind="stable")
+        return np.split(by_place, np.searchsorted(place[by_place], np.arange(2, place.max(initial=1) + 1)))[1:]

@@ -46,6 +46,11 @@ class Verdicts:
     citation points to no passage. The `label_` arrays have a row per label: its task (a position in `tasks`), item,
     what it is against (a position in `AGAINST`), the passage for `passage` and `others` (which stands for the cited
     passages without this one), its value, and whether it says that what it is against contradicts the item: 1 or 0.
+
+    >>> from karat import load_verdicts
+    >>> verdicts = load_verdicts([{"query": "q1", "item": "answer", "task": "correctness", "label": "correct"}])
+    >>> verdicts.queries, verdicts.answer("correctness").tolist()
+    (('q1',), [1.0])
     """
 
     kind: ClassVar[Literal["verdicts"]] = "verdicts"

@@ -155,22 +155,22 @@ def evaluate(
     - `order`: a column of the run that gives the order of its rows, which `ties="input"` needs if Spark reads them.
     - `truth_order`: the same for ground truth. If Spark reads the rows, and without it, a document that matches several
       judged documents of the same grade is credited with the first of them by id; with a corpus, by text.
-    - `corpus`: a DataFrame with the ids and texts of documents, or Parquet files. Ground truth and run then have a row
-      per document.
+    - `corpus`: a DataFrame or Parquet files with ids and texts; ground truth and run then have a row per document.
     - `buckets`: of queries, into which Spark shuffles the rows; by default, rows that are grouped by query are not
       shuffled, and others into so many buckets that each has about a million rows.
     - `per_query_path`: a new folder that the scores of every query are written to, from the executors. The result is
       then a `StoredScores`: the means and their intervals; its `load()` reads the folder.
     - `session`: the Spark session; by default that of the DataFrames, the active one, or a new local one.
     - `progress`: whether a terminal shows how many tasks are done.
+
+    >>> pairs = spark.createDataFrame([("q1", "d1", 1)], "query string, doc string, grade int")
+    >>> evaluate(pairs, pairs.withColumnRenamed("grade", "score"), "RR").means
+    {'RR': 1.0}
     """
-    settings = complete_options(options)
-    selected = select_measures(measures, settings["rel"])
     inputs = ReadingOptions(truth_columns, run_columns, truth_format, run_format)
-    check_reading(inputs, None)
+    plan = _plan(measures, complete_options(options), inputs, corpus is not None)
     show_progress = check_switch("progress", progress)
-    _check(selected, verdicts, author, name=name, order=order, truth_order=truth_order)
-    plan = EvaluationPlan(selected, settings, CorpusMatcher(_matcher(settings["match"], corpus is not None)), inputs)
+    _check(plan.measures, verdicts, author, name=name, order=order, truth_order=truth_order)
     from karat.engines.spark.session import spark_session
 
     with spark_session(session, truth, run) as spark, ExitStack() as stack:
@@ -222,6 +222,12 @@ def _check(measures: Selection, verdicts: Any, author: str | None, **texts: str 
     unsupported: Message = [Parameter("verdicts"), " and ", Parameter("author"), " are not supported on Spark"]
     hint = "Join the grades with the ground truth, and pass the result; or use karat.evaluate."
     require(verdicts is None and author is None, unsupported, hint)
+
+
+def _plan(measures: Measures, settings: Mapping[str, Any], inputs: ReadingOptions, has_corpus: bool) -> EvaluationPlan:
+    selected = select_measures(measures, settings["rel"])
+    check_reading(inputs, None)
+    return EvaluationPlan(selected, settings, CorpusMatcher(_matcher(settings["match"], has_corpus)), inputs)
 
 
 def _matcher(match: Match, has_corpus: bool) -> Matcher:

@@ -62,6 +62,11 @@ def evaluate_answers(  # type: ignore[misc]  # the overloads do not repeat the a
     if they can, and otherwise Spark reads the rows. The questions of the result are in the order of their ids.
     `buckets`, `per_query_path`, `session` and `progress` are those of `evaluate`, the other arguments those of
     `karat.evaluate_answers`.
+
+    >>> truth = spark.createDataFrame([("q1", "Au")], "id string, answer string")
+    >>> predictions = spark.createDataFrame([("q1", "au")], "id string, answer string")
+    >>> evaluate_answers(truth, predictions, "EM").means
+    {'EM': 0.0}
     """
     check_choice("missing", missing, get_args(Missing))
     check_text("name", name)

@@ -20,8 +20,9 @@ from karat.errors import KaratError, Place, require, shown
 from karat.reading.bytes.names import IN_PROSE
 from karat.reading.contents.contents import reject_pairs
 from karat.reading.pairs.arrow_columns import text_ids
+from karat.reading.texts.entries import numeric_ids
 from karat.reading.texts.text_files import text_columns, without_id
-from karat.reading.texts.texts import missing_texts, no_texts, numeric_ids
+from karat.reading.texts.texts import missing_texts, no_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

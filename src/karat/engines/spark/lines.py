@@ -17,8 +17,9 @@ from karat.engines.spark.line_records import LINE, joined, named_file, place_of_
 from karat.engines.spark.shipping import arrow_type, error_text
 from karat.engines.spark.worker import ROW_ERROR
 from karat.errors import KaratError, Message, Place, shown
+from karat.reading.bytes.blocks import Block
 from karat.reading.bytes.delimited_text import parsed_rows, row_error
-from karat.reading.bytes.input_file import Block, InputFile
+from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs.pair_checks import is_unicode
 from karat.reading.pairs.tables import Columns
 from karat.reading.records.records import objects_from_json_lines

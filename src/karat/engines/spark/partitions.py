@@ -29,11 +29,12 @@ from karat.engines.spark.shipping import failure, for_executors
 from karat.engines.spark.shuffle import settings_for
 from karat.engines.spark.tables import SparkTable
 from karat.engines.spark.worker import ERROR, REPORT, BucketResult, BucketWork, schema_text
-from karat.errors import KaratError, Place, shown
+from karat.errors import KaratError, shown
 from karat.evaluation.document_parts import judge_rows, queries_in_several
 from karat.evaluation.reading import ReadingOptions
 from karat.reading.bytes.threads import limit_threads
 from karat.reading.pairs.any_source import Truth
+from karat.reading.pairs.places import queries_in
 from karat.reading.pairs.range_runs import NotGroupedError, most_apart
 from karat.scores import Scores
 
@@ -151,7 +152,7 @@ class PartitionEvaluation:
             if queries := queries_in_several(reports):
                 what = f"query {shown(min(queries))} has rows in several places"
                 raise KaratError(what, place=run.name)
-            rest = RestToJudge(self.truth, reports, run.name, lambda query, _: Place(run.name, query=query))
+            rest = RestToJudge(self.truth, reports, run.name, partial(queries_in, run.name))
             all_results = results.with_table(work.run(0, rest))
             all_results.facts()
         except NotGroupedError:

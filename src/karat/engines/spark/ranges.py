@@ -33,7 +33,7 @@ from karat.matching.matcher import Matcher
 from karat.reading.bytes.file_ranges import FileRange, UnreadableFileError
 from karat.reading.bytes.threads import limit_threads
 from karat.reading.pairs.any_source import Truth
-from karat.reading.pairs.grouping import Locate
+from karat.reading.pairs.places import Locate
 from karat.reading.pairs.range_plan import RunRanges
 from karat.reading.pairs.range_runs import NotGroupedError
 from karat.scores import Scores

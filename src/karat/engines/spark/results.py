@@ -47,6 +47,14 @@ def evaluate_results(
     ranges of JSON lines and Parquet; any other file is read by one of them. The gold is in the records. The queries are
     in the order of the files, and without their questions. `session` and `progress` are those of `evaluate`, the other
     arguments those of `karat.evaluate_results`.
+
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp(), "results.jsonl")
+    >>> line = json.dumps({"query": "How hard is gold?", "retrieved": ["Gold is soft."], "gold": ["Gold is soft."]})
+    >>> _ = path.write_text(line)
+    >>> evaluate_results(path, "RR", session=spark).means
+    {'RR': 1.0}
     """
     check_text("name", name)
     show_progress = check_switch("progress", progress)

@@ -127,7 +127,7 @@ def error_text(error: KaratError) -> str:
     """An error as text, of which `error_from` makes the same error again."""
     sent = {
         "what": list(map(_sent_part, error.parts)),
-        "place": error.place and error.place._asdict(),
+        "place": error.place and _sent_place(error.place),
         "hint": list(map(_sent_part, error.hint_parts)),
         "type": "KaratTypeError" if isinstance(error, KaratTypeError) else "KaratError",
     }
@@ -146,9 +146,14 @@ def _sent_part(part: MessagePart) -> str | dict[str, Any]:
     """A part of a message, as JSON has it."""
     if isinstance(part, str):
         return part
+    if isinstance(part, Place):
+        return {"place": _sent_place(part)}
     fields = {name: value for name, value in part._asdict().items() if value is not ...}
-    kind = "place" if isinstance(part, Place) else "call" if isinstance(part, SuggestedCall) else "parameter"
-    return {kind: fields}
+    return {"call" if isinstance(part, SuggestedCall) else "parameter": fields}
+
+
+def _sent_place(place: Place) -> dict[str, Any]:
+    return {**place._asdict(), "other": place.other and _sent_place(place.other)}
 
 
 def _received_part(part: str | dict[str, Any]) -> MessagePart:
@@ -164,7 +169,8 @@ def _received_place(fields: dict[str, Any]) -> Place:
     received: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
     }
-    return Place(**received)
+    other = received.pop("other")
+    return Place(**received, other=other and _received_place(other))
 
 
 def failure(error: Exception) -> KaratError:

@@ -36,8 +36,9 @@ from karat.reading.columns import GivenNames, Noun
 from karat.reading.pairs.delimited_blocks import read_block as read_delimited
 from karat.reading.pairs.delimited_layout import Delimited, empty_error, layout_of
 from karat.reading.pairs.files import names_for_file
-from karat.reading.pairs.json_files import HINT, fields_of_objects, json_lines
-from karat.reading.pairs.json_files import empty_error as empty_objects
+from karat.reading.pairs.json_files import fields_of_objects, json_lines
+from karat.reading.pairs.json_objects import HINT
+from karat.reading.pairs.json_objects import empty_error as empty_objects
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.pairs.tables import Number
 from karat.reading.pairs.trec import empty_error as empty_trec

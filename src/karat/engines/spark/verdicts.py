@@ -47,6 +47,11 @@ def evaluate_verdicts(
     column that gives it, and without it, records that differ are an error. So are those of a large file that is not
     grouped by query. The queries of the result are in the order of their ids. `buckets`, `session` and `progress` are
     those of `evaluate`, the other arguments those of `karat.evaluate_verdicts`.
+
+    >>> row = ("q1", "answer", "correctness", "correct")
+    >>> labels = spark.createDataFrame([row], "query string, item string, task string, label string")
+    >>> evaluate_verdicts(labels).means
+    {'Correctness': 1.0}
     """
     check_choice("unknown", unknown, get_args(Unknown))
     check_text("name", name)

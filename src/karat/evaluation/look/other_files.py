@@ -32,7 +32,9 @@ def look_at_verdicts(file: InputFile) -> Look:
     """The tasks, systems and authors in a file of labels."""
     records = read_verdict_records(file)
     labels = records.labels
-    names = {"tasks": labels.task.categories, "systems": records.systems, "authors": labels.by.categories}
+    tasks = dict.fromkeys([*labels.task.categories, *sorted(records.rubrics)])
+    drawn = dict.fromkeys(query.recipe for query in records.drawn.values())
+    names = {"tasks": tasks, "systems": records.systems, "authors": labels.by.categories, "samples": drawn}
     path = shlex.quote(file.path)
     commands = {
         "to count them": f"karat verdicts {path}",

@@ -58,7 +58,13 @@ class MeasureGroup(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Look(Printable):
-    """What a log contains, and what can be done with it. Printed, it is one screen."""
+    """What a log contains, and what can be done with it. Printed, it is one screen.
+
+    >>> from karat import look
+    >>> seen = look([{"query": "How hard is gold?", "retrieved": ["Gold is soft."], "gold": ["Gold is soft."]}])
+    >>> seen.can_be_evaluated, dict(seen.counts)
+    (True, {'record': 1})
+    """
 
     name: str
     """the name of the file"""
@@ -201,7 +207,7 @@ class Looks(Printable):
 
 def notes_of(findings: Iterable[Finding]) -> tuple[str, ...]:
     """The notes of an evaluation, without those that say what the screen shows."""
-    return tuple(str(finding) for finding in findings if finding.code not in _SHOWN_ELSEWHERE)
+    return tuple(finding.note for finding in findings if finding.code not in _SHOWN_ELSEWHERE)
 
 
 def best_match(trials: Trials | None) -> dict[str, str]:

@@ -13,6 +13,10 @@ the parts of a text that is too long for the model. What a reply says that is no
 next step reads. Records are written with the call that completes them, so that the file never has a part of a list, and
 a run that goes on from the file takes the same steps, with the replies that are there.
 
+Labels by people can be examples in a prompt. They are found before anything is asked, by the rules that decide which
+labels are about which texts, and the messages that show them are those that would ask for them. Each call records the
+queries that they were chosen from.
+
 The options of a judge are declared once. One function opens the model and the verdict file for judges and for the
 evaluators that ask a model. Results are in memory, and where each record of the file begins: 100,000 questions with
 their labels take about 300 MB. What a server answers is classified in one place: wait, try again, ask

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.errors import KaratError, Message, Parameter, Place, enumeration, require, shown
 from karat.grounding.judges.journal import Journal
-from karat.grounding.judges.options import JUDGE_OPTIONS, RELEVANCE, TASKS, JudgeOptions
+from karat.grounding.judges.options import JUDGE_OPTIONS, TASKS, JudgeOptions
 from karat.grounding.judges.plans import Plans, plans, relevance_plans
 from karat.grounding.judges.prompts import Prompt
 from karat.grounding.judges.requests import ModelRequest, Plan, RequestOutcome
@@ -19,14 +20,16 @@ from karat.grounding.labels.missing import check_rubric_name
 from karat.grounding.labels.recipes import needed_fields
 from karat.grounding.responses.responses import Response
 from karat.grounding.responses.results import read_responses
+from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
 from karat.grounding.verdict_file.tasks import Task, read_task
+from karat.options import RELEVANCE
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.json_decoding import decode_json
 from karat.reading.contents.contents import content_of
 from karat.reading.pairs.paths import run_names
 from karat.reading.records.joining import JoinedSources
 from karat.reading.records.result_fields import names_by_field
-from karat.reading.texts.texts import read_texts
+from karat.reading.texts.texts import FoundTexts, read_texts
 
 if TYPE_CHECKING:
     from karat.scores import Scores
@@ -48,6 +51,12 @@ class Assignment(NamedTuple):
     notes: tuple[str, ...] = ()
     responses: Sequence[Response] = ()
     """the answers of all systems"""
+    rubrics: Mapping[str, Task] = MappingProxyType({})
+    """by name"""
+    texts: tuple[FoundTexts, FoundTexts] | None = None
+    """those of queries and documents, if documents are judged"""
+    people: VerdictRecords | None = None
+    """labels by people, some of which are examples for the judge"""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -100,8 +109,9 @@ def make_assignment(
     `evaluate` returns the scores of the runs, if the sources alone do not say how they are read.
     """
     _check_tasks(options)
+    people = None if options.examples is None else read_verdict_records(options.examples)
     if not options.is_about_documents:
-        return _answers_to_judge(sources, options)
+        return _answers_to_judge(sources, options)._replace(people=people)
     _reject_results(sources if evaluate else sources[:1], options)  # in Python, results can be read as a run
     for name in ("truth", "answers"):
         what: Message = [Parameter(name), " is about answers, and documents are judged"]
@@ -109,7 +119,7 @@ def make_assignment(
     for name in ("queries", "corpus"):
         hint: Message = ["Pass ", Parameter(name), ": a file with ids and texts."]
         require(getattr(options, name) is not None, f"a judge reads the texts of the {name}", hint)
-    return _documents_to_judge(evaluate() if evaluate else _evaluated_runs(sources, options), options)
+    return _documents_to_judge(evaluate() if evaluate else _evaluated_runs(sources, options), options, people)
 
 
 def _reject_results(sources: Sequence[Any], options: JudgeOptions) -> None:
@@ -186,7 +196,7 @@ def _answers_to_judge(sources: Sequence[Any], options: JudgeOptions) -> Assignme
     systems = tuple(dict.fromkeys(chain.from_iterable(each.systems for each in read)))
     make: dict[str, MakePlans] = {recipe: partial(plans, recipe, responses) for recipe in options.tasks}
     make |= {rubric.name: partial(plans, rubric.name, responses, rubric=rubric) for rubric in rubrics}
-    return Assignment(make, systems, notes, responses)
+    return Assignment(make, systems, notes, responses, {rubric.name: rubric for rubric in rubrics})
 
 
 def _evaluated_runs(sources: Sequence[Any], options: JudgeOptions) -> Mapping[str, Scores]:
@@ -202,16 +212,20 @@ def _evaluated_runs(sources: Sequence[Any], options: JudgeOptions) -> Mapping[st
     return evaluate_runs(truth, named, f"Judged@{options.depth}", truth_format=form, run_format=form)
 
 
-def _documents_to_judge(systems: Mapping[str, Scores], options: JudgeOptions) -> Assignment:
+def _documents_to_judge(
+    systems: Mapping[str, Scores], options: JudgeOptions, people: VerdictRecords | None
+) -> Assignment:
     """The unjudged documents in the top `depth` of systems, and all judged ones of `overlap` queries."""
     from karat.analysis.documents_to_judge import documents_to_judge
 
     pairs = tuple(documents_to_judge(systems, options.depth, options.overlap, _SEED).pairs())
     require(pairs, f"all documents in the top {options.depth:,} are judged already", "Nothing has to be asked.")
-    questions = read_texts(options.queries, {query for query, _ in pairs}, "queries")
-    documents = read_texts(options.corpus, {document for _, document in pairs}, "corpus")
-    make = partial(relevance_plans, pairs, questions, documents)
-    return Assignment({RELEVANCE: make}, tuple(systems), (*questions.notes, *documents.notes))
+    judged, graded = {*pairs}, {*(people.documents if people else ())}
+    wanted, of_pairs = ([{*ids} for ids in zip(*each, strict=True)] for each in (judged | graded, judged))
+    texts = read_texts(options.queries, wanted[0], "queries"), read_texts(options.corpus, wanted[1], "corpus")
+    make = partial(relevance_plans, pairs, *texts)
+    notes = [note for found, ids in zip(texts, of_pairs, strict=True) for note in found.notes_on(ids)]
+    return Assignment({RELEVANCE: make}, tuple(systems), tuple(notes), texts=texts, people=people)
 
 
 def read_rubric(source: object) -> Task:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from karat.grounding.judges.asking import model_settings
 from karat.grounding.judges.assignments import Assignment
 from karat.grounding.judges.budget import Prices, cost_text, count_tokens, is_divided, request_tokens
+from karat.grounding.judges.examples import judge_prompts
 from karat.grounding.judges.journal import Journal
 from karat.grounding.judges.model import model_name
 from karat.grounding.judges.options import JudgeOptions
-from karat.grounding.judges.prompts import load_prompts
 from karat.grounding.judges.requests import ModelReply, ModelRequest, ModelSettings, Plan, RequestOutcome, read_reply
 from karat.output.tables import Cell, Table
 
@@ -58,13 +58,14 @@ class Estimate:
 
 def estimate(assignment: Assignment, options: JudgeOptions, path: str | None) -> Estimate:
     """How many calls are needed that are not in the verdict file, and what they may cost; nothing is asked."""
+    prompts, notes_on_examples = judge_prompts(assignment, options)
     is_there = path is not None and os.path.exists(path)
     with Journal(path if is_there else None, read_only=True, retry_failed=options.retry_failed) as journal:
         name = "" if options.model is None else model_name(options.model)
         name = name or (journal.models[0] if len(journal.models) == 1 else "")
-        prompts, prices = load_prompts(options.prompts), Prices.of(options.price_in, options.price_out)
+        prices = Prices.of(options.price_in, options.price_out)
         estimator = _Estimator(journal, model_settings(options, name), prices, options.max_input_tokens)
-        tasks, notes = {}, [*journal.notes, *assignment.notes]
+        tasks, notes = {}, [*journal.notes, *assignment.notes, *notes_on_examples]
         for task, make in assignment.plans.items():
             plans = make(journal, prompts, name, options.samples, options.seed)
             notes += plans.notes

@@ -13,9 +13,10 @@ from karat.grounding.judges.asking import carry_out, open_asker
 from karat.grounding.judges.assignments import Assignment, make_assignment
 from karat.grounding.judges.budget import Usage
 from karat.grounding.judges.estimates import Estimate, estimate
-from karat.grounding.judges.options import RELEVANCE, JudgeArguments, JudgeOptions, judge_options
-from karat.grounding.judges.prompts import load_prompts
+from karat.grounding.judges.examples import judge_prompts
+from karat.grounding.judges.options import JudgeArguments, JudgeOptions, judge_options
 from karat.grounding.responses.responses import Response
+from karat.options import RELEVANCE
 from karat.output.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def judge(source: Any, *runs: Any, verdicts: str | os.PathLike[str], **options: 
     `api_key_env`, OPENAI_API_KEY), a Haystack chat generator, or a function that takes messages and returns a text. The
     last two have settings of their own: `temperature` (0.0), `seed` (42) and `max_tokens` (2048) are not passed to
     them. At most `concurrency` (8) requests are under way at a time, each for at most `timeout` (60.0) seconds.
-    Everything is asked `samples` (1) times. `prompts` is a folder with prompts of your own. Texts that do not fit into
-    the context window of the model, or make a request longer than about `max_input_tokens`, are divided.
+    Everything is asked `samples` (1) times. `prompts` is a folder with prompts of your own. `examples` are verdict
+    files with labels by people, a few of which the prompts show. Texts that do not fit into the context window of the
+    model, or make a request longer than about `max_input_tokens`, are divided.
 
     Replies are written to the file before they count. If the same call is made again, nothing that is in the file is
     asked again, except failures: those without a reply, and with `retry_failed` all. With `replay`, everything must be
@@ -81,7 +83,17 @@ def estimate_judging(
 
 @dataclass(frozen=True)
 class Judging:
-    """What a judge has done: its labels are in the verdict file `path`, by this `author`."""
+    """What a judge has done: its labels are in the verdict file `path`, by this `author`.
+
+    >>> import json, tempfile
+    >>> results = [{"query": "How hard is gold?", "retrieved": ["Gold is soft."], "answer": "Not very."}]
+    >>> def model(messages):
+    ...     return json.dumps({"label": 3, "why": "It is the answer."})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     judging = judge(results, task="context", model=model, verdicts=f"{folder}/verdicts.jsonl")
+    >>> judging.author, judging.tasks
+    ('model', ('context',))
+    """
 
     path: str
     tasks: tuple[str, ...]
@@ -190,12 +202,19 @@ class Judging:
 
 def carry_out_assignment(assignment: Assignment, options: JudgeOptions, path: str) -> Judging:
     """Ask for all labels that are not in the verdict file yet."""
-    prompts = load_prompts(options.prompts)
+    prompts, notes_on_examples = judge_prompts(assignment, options)
     with open_asker(options, path) as asker, progress_bar("queries") as bar:
         plans = assignment.all_plans(asker.journal, prompts, asker.model.name, options.samples, options.seed)
         report = bar and (lambda ended, usage: bar(ended, len(plans), usage.short_text))
         usage = carry_out(plans, asker, report)
-    notes = [*asker.journal.notes, *assignment.notes, *plans.notes, *asker.notes, *_notes(options, usage)]
+    notes = [
+        *asker.journal.notes,
+        *assignment.notes,
+        *notes_on_examples,
+        *plans.notes,
+        *asker.notes,
+        *_notes(options, usage),
+    ]
     about = assignment.tasks, asker.model.name, assignment.systems
     return Judging(path, *about, usage, tuple(dict.fromkeys(notes)), assignment.responses)
 

@@ -13,10 +13,8 @@ from typing import Annotated, Any, NamedTuple, TypedDict, get_args, get_type_hin
 
 from karat.errors import KaratError, Message, Parameter, require
 from karat.errors.arguments import as_count, as_number, check_path, check_switch, check_text
-from karat.options import Option, Order, Recipe, check_choice, check_names, check_order
+from karat.options import RELEVANCE, Option, Order, Recipe, check_choice, check_names, check_order
 
-RELEVANCE = "relevance"
-"""the task of judging documents instead of answers"""
 TASKS: tuple[str, ...] = (*get_args(Recipe), RELEVANCE)
 _RUBRIC = '{"name": ..., "question": ..., "scale": {label: number}}'
 _DAY = 24 * 60 * 60.0
@@ -60,6 +58,7 @@ class JudgeArguments(TypedDict, total=False):
     max_tokens: int
     max_input_tokens: int | None
     prompts: str | os.PathLike[str] | None
+    examples: Any
     depth: int
     overlap: int
     system: str | None
@@ -111,6 +110,9 @@ class JudgeOptions:
     prompts: Annotated[
         str | os.PathLike[str] | None,
         _Help("FOLDER", "A folder with prompts of your own, such as support.txt, instead of karat's."),
+    ] = None
+    examples: Annotated[
+        Any, _Help("FILE", "Show the model a few labels by people, of this verdict file, in the prompt. Repeatable.")
     ] = None
     depth: Annotated[
         int, _Help("K", "With the task relevance: judge the unjudged documents in the top K of a run.")

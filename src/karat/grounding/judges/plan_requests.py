@@ -8,13 +8,15 @@ that decided it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from karat.grounding.judges.compared_texts import ComparedTexts, SampleOrder
-from karat.grounding.judges.prompts import Prompt, object_schema
+from karat.grounding.judges.prompts import LabelKind, Prompt, object_schema
 from karat.grounding.judges.replies import LabelReply, read_label, read_labels
 from karat.grounding.judges.requests import ModelRequest, ReadReply, Record
 from karat.grounding.judges.steps import Steps, single_step, together
+from karat.grounding.labels.recipes import relation_of
 from karat.grounding.responses.responses import Response
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.records import Item
@@ -64,6 +66,18 @@ class LabelSubject(NamedTuple):
         return self.verdict(state="failed")
 
     @property
+    def kind(self) -> LabelKind:
+        """What kind of label it is, by which examples are found."""
+        relation = relation_of(self.task.name, self.item.set, self.against)
+        return LabelKind(self.task.name, self.item.type, relation.against)
+
+    def reply(self, label: str) -> dict[str, Any]:
+        """The reply of a model that gives a label of the scale, and no reason."""
+        if self.task.name == "support":
+            return {"labels": [{"item": 1, "label": label}]}
+        return {"label": int(label) if self.task.name in _NUMBERS else label}
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The labels that may be given: a sentence may state nothing."""
         may_be_empty = self.task.name == "support" and self.item.type == "sentence"
@@ -87,7 +101,7 @@ def label_steps(
                 by_against.setdefault(subject.against, []).append(subject)
             for against, group in by_against.items():
                 texts = _compared_texts(response, against, order)
-                comparison = _Comparison(response.question, prompt, sample)
+                comparison = _Comparison(response.question, prompt.about(group[0].kind), sample)
                 batches = (group[at : at + MOST_ITEMS] for at in range(0, len(group), MOST_ITEMS))
                 yield from (comparison.steps(batch, [texts]) for batch in batches)
         elif task.name == "relevance":
@@ -138,7 +152,9 @@ def _request_for_one(
     kind = "integer" if subject.task.name in _NUMBERS else "string"
     schema = object_schema(why=_TEXT, label={"type": kind, "enum": list(allowed)})
     expected = {"why": _EXPECTED_WHY, "label": subject.labels[0]}
-    return ModelRequest(prompt.id, prompt.messages(data), schema, read, (subject.failed,), expected, sample)
+    prompt = prompt.about(subject.kind)
+    request = ModelRequest(prompt.id, prompt.messages(data), schema, read, (subject.failed,), expected, sample)
+    return replace(request, examples=prompt.example_queries)
 
 
 def _compared_texts(response: Response, against: Against, order: SampleOrder) -> ComparedTexts:
@@ -228,6 +244,7 @@ class _Comparison(NamedTuple):
             sample=self.sample,
             is_divisible=lambda: len(subjects) > 1 or bool(part.halves),
             after=None if call is None else {"call": call, "labels": [each and each.label for each in before]},
+            examples=self.prompt.example_queries,
         )
 
 

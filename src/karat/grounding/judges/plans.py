@@ -209,11 +209,11 @@ class _Planner:
         items.add_extracted(outcome for outcome in extracted if outcome)
         steps: list[Steps[None]] = []
         records = []
-        prompt = self.prompts[_RUBRIC if self.recipe == _RUBRIC else self.task.name]
+        prompt = self.prompts[prompt_name(self.task)]
         for response in responses:
             unknown = []
             for subject in self._subjects(response, items.of(response)):
-                verdict = _verdict_without_call(subject, response)
+                verdict = verdict_without_call(subject, response)
                 if verdict is None:
                     unknown.append(subject)
                 else:
@@ -278,7 +278,12 @@ class _Planner:
                 yield LabelSubject(self.task, label.item, response.system, label.against, digest)
 
 
-def _verdict_without_call(subject: LabelSubject, response: Response) -> Record | None:
+def prompt_name(task: Task) -> str:
+    """The name of the prompt that asks for labels of a task: all rubrics have the same."""
+    return task.name if task.name in BUILT_IN else _RUBRIC
+
+
+def verdict_without_call(subject: LabelSubject, response: Response) -> Record | None:
     """The verdict about an empty text, or one that is compared with nothing; None if a model has to be asked."""
     if subject.task.name == "relevance" and not has_text(subject.item.text):
         return subject.verdict(state=NOTHING_TO_JUDGE)

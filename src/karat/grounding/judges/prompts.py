@@ -1,7 +1,8 @@
 """Prompts: what a language model is told, as files with a version, and the messages that are sent.
 
 The system message is the text of a prompt, unchanged in every request. The user message is one JSON object, so nothing
-that a question, a passage or an answer says can be taken for anything but the content of a JSON string.
+that a question, a passage or an answer says can be taken for anything but the content of a JSON string. Examples that
+people labelled are a part of that object, because their texts are data, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from karat.errors import KaratError, Place, did_you_mean, require
@@ -21,9 +23,36 @@ from karat.grounding.verdict_file.records import text_digest
 NAMES = (
     "support", "claims", "nuggets", "importance", "relevance", "correctness", "answer_relevance", "abstention", "rubric"
 )  # fmt: skip
+EXAMPLES = "examples"
+"""the prompt that is added to another one, if that shows examples"""
+_FILES = (*NAMES, EXAMPLES)
 _FOLDER = Path(__file__).parent / "prompts"
 _VERSION = re.compile(r"version (\d+)\n\n")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+class LabelKind(NamedTuple):
+    """What a prompt shows of what a label is about: the task, the type of the item, and what it is compared with."""
+
+    task: str
+    type: str
+    compared: str
+
+
+class Example(NamedTuple):
+    """A label by people: a message that asks for it, and the reply that gives it."""
+
+    message: Mapping[str, Any]
+    reply: Mapping[str, Any]
+
+
+class Examples(NamedTuple):
+    """Labels of one kind by people, which a prompt shows."""
+
+    examples: tuple[Example, ...]
+    queries: tuple[str, ...]
+    """those that they were chosen from"""
+    introduction: Prompt
 
 
 class Prompt(NamedTuple):
@@ -33,15 +62,32 @@ class Prompt(NamedTuple):
     version: str
     """a number, or the beginning of a digest of the text if the prompt is the user's own"""
     text: str
+    examples: Mapping[LabelKind, Examples] = MappingProxyType({})
+    """those that there are, for each kind of label"""
+    shown: Examples | None = None
+    """those that the messages show"""
+
+    def about(self, kind: LabelKind) -> Prompt:
+        """The prompt for labels of a kind, with the examples of that kind if there are some."""
+        return self._replace(shown=self.examples.get(kind))
 
     @property
     def id(self) -> str:
-        """What calls and their records name the prompt by, such as `support/1`."""
-        return f"{self.name}/{self.version}"
+        """What calls and their records name the prompt by, such as `support/1`, or `support/1+examples/1`."""
+        return f"{self.name}/{self.version}" + (f"+{self.shown.introduction.id}" if self.shown else "")
+
+    @property
+    def example_queries(self) -> tuple[str, ...]:
+        """The queries that the shown examples were chosen from."""
+        return self.shown.queries if self.shown else ()
 
     def messages(self, data: Mapping[str, Any]) -> tuple[Message, ...]:
-        """The messages of a request about some data."""
-        return {"role": "system", "content": self.text}, {"role": "user", "content": message_json(data)}
+        """The messages of a request about some data; examples come first, as they are the same in many requests."""
+        text = self.text
+        if self.shown:
+            text = f"{text}\n\n{self.shown.introduction.text}"
+            data = {"examples": [example._asdict() for example in self.shown.examples], **data}
+        return {"role": "system", "content": text}, {"role": "user", "content": message_json(data)}
 
 
 def load_prompts(folder: str | os.PathLike[str] | None = None) -> dict[str, Prompt]:
@@ -50,13 +96,13 @@ def load_prompts(folder: str | os.PathLike[str] | None = None) -> dict[str, Prom
     >>> load_prompts()["support"].id
     'support/2'
     """
-    prompts = {name: _built_in(name) for name in NAMES}
+    prompts = {name: _built_in(name) for name in _FILES}
     if folder is None:
         return prompts
     place = Place(os.fspath(folder))
     require(os.path.isdir(folder), "this is not a folder with prompts", place=place)
     paths = sorted(Path(folder).glob("*.txt"))
-    files = ", ".join(f"{name}.txt" for name in NAMES)
+    files = ", ".join(f"{name}.txt" for name in _FILES)
     require(paths, "the folder has no prompts", f"A prompt is one of {files}.", place=place)
     return prompts | {path.stem: _read_prompt(path) for path in paths}
 
@@ -93,8 +139,8 @@ def _version_and_text(content: str) -> tuple[str, str]:
 def _read_prompt(path: Path) -> Prompt:
     """A prompt of the user's own."""
     place = Place(os.fspath(path))
-    if path.stem not in NAMES:
-        hint = f"{did_you_mean(path.stem, NAMES)} The prompts are {', '.join(NAMES)}.".strip()
+    if path.stem not in _FILES:
+        hint = f"{did_you_mean(path.stem, _FILES)} The prompts are {', '.join(_FILES)}.".strip()
         raise KaratError(f"{path.name} is not the name of a prompt", place=Place(os.fspath(path.parent)), hint=hint)
     try:
         _, text = _version_and_text(path.read_text("utf-8"))

@@ -60,6 +60,8 @@ class ModelRequest:
     """whether it is not sent if the verdict file does not have the reply: nothing depends on it any more"""
     after: Mapping[str, Any] | None = None
     """the call about the part of the texts before, and the labels until then: what the reply is joined with"""
+    examples: tuple[str, ...] = ()
+    """the queries that the examples in the messages were chosen from"""
 
 
 @dataclass(frozen=True)
@@ -342,6 +344,6 @@ def call_record(outcome: RequestOutcome, settings: ModelSettings) -> Record:
         "settings": settings.record(), "reply": outcome.reply, "tokens_in": outcome.tokens_in,
         "tokens_out": outcome.tokens_out, "state": outcome.state, "error": outcome.error,
         "verdicts": sum(record["record"] == "verdict" for record in outcome.records),
-        "after": outcome.request.after,
+        "after": outcome.request.after, "examples": [*outcome.request.examples] or None,
     }  # fmt: skip
     return {name: value for name, value in fields.items() if value is not None}

@@ -45,6 +45,8 @@ class SelectedLabels:
     records: VerdictRecords
     known_items: tuple[Item, ...]
     """all items of the queries in the order of the records, also those with nothing to judge"""
+    as_read: VerdictRecords
+    """the records with the ids that items have in the files, where `records` has those that are evaluated"""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -209,7 +211,7 @@ def select_labels(
     rows, of_removed = _drop_labels_of(records.labels, rows, evaluated.rejected)
     rows, of_gone = _drop_labels_of(records.labels, rows, evaluated.gone)
     labels, fit = evaluated.fit(records.labels, rows)
-    records, is_there = replace(records, labels=labels), fit != Fit.ABSENT
+    as_read, records, is_there = records, replace(records, labels=labels), fit != Fit.ABSENT
     rows, fit = rows[is_there], fit[is_there]
     stale = rows[fit == Fit.STALE]
     arrays = VerdictArrays(records, queries, evaluated.items, rows, stale)
@@ -243,6 +245,7 @@ def select_labels(
         LabelFacts(relations, has_citations, bool(records.documents), has_contradictions, records.rubrics, notes),
         records,
         tuple(evaluated.items.values()),
+        as_read,
     )
 
 

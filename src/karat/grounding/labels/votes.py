@@ -144,6 +144,12 @@ class ChosenLabels(NamedTuple):
         }
         return {why: count for why, count in counts.items() if count}
 
+    def without_queries(self, queries: Set[str]) -> ChosenLabels:
+        """The same, without what is about these queries."""
+        labels = {subject: label for subject, label in self.labels.items() if subject.query not in queries}
+        others = ({each for each in subjects if each.query not in queries} for subjects in self[1:])
+        return ChosenLabels(labels, *others)
+
 
 def chosen_labels(
     records: VerdictRecords, authors: Collection[str], status: Sequence[Status], *, of_documents: bool

@@ -122,12 +122,12 @@ def _responses_of_results(
 ) -> Responses:
     name = source.name
     results = GeneratedResults(source, fields, needed, order)
-    strings_are_ids = has_corpus or _are_ids(results.documents())
+    are_ids = has_corpus or strings_are_ids(results.documents())
     responses = []
     fault: KaratError | None = None
     for query, question, retrieved, gold, answer in results:
         try:
-            documents = [*_documents(retrieved or (), Place(name, query=query), strings_are_ids)]
+            documents = [*ids_and_texts(retrieved or (), Place(name, query=query), are_ids)]
         except KaratError as error:
             fault = fault or error  # but the fields of a later record may be at fault too
             continue
@@ -142,7 +142,7 @@ def _responses_of_results(
     return Responses(tuple(responses), (system,), (*source.notes, *results.notes), no_answers)
 
 
-def _are_ids(retrieved: Iterable[Any]) -> bool:
+def strings_are_ids(retrieved: Iterable[Any]) -> bool:
     """Whether passages that are strings are ids: they are texts if any of them has more than one word."""
     has_strings = False
     for document in chain.from_iterable(retrieved):
@@ -153,8 +153,8 @@ def _are_ids(retrieved: Iterable[Any]) -> bool:
     return has_strings
 
 
-def _documents(retrieved: Any, place: Place, strings_are_ids: bool) -> Iterator[tuple[str | None, str | None]]:
-    """The id and the text of each document by rank, as far as they are known."""
+def ids_and_texts(retrieved: Any, place: Place, are_ids: bool) -> Iterator[tuple[str | None, str | None]]:
+    """The id and the text of each document by rank, as far as they are known. Strings may be ids, or texts."""
     if isinstance(retrieved, Mapping):
         scores = [(score, as_text(doc, "id", place)) for doc, score in retrieved.items()]
         yield from ((doc, None) for _, doc in sorted(scores, reverse=True))
@@ -162,7 +162,7 @@ def _documents(retrieved: Any, place: Place, strings_are_ids: bool) -> Iterator[
     for at, document in enumerate(retrieved):
         of_passage = place.inside(f"passage {at + 1}")
         if isinstance(document, str):
-            yield (document, None) if strings_are_ids else (None, document)
+            yield (document, None) if are_ids else (None, document)
         elif isinstance(document, int):
             yield as_text(document, "id", of_passage), None
         elif isinstance(document, list | tuple):

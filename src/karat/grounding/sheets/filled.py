@@ -12,6 +12,7 @@ from typing import Any
 
 from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, enumeration, first_few, plural, shown
 from karat.grounding.sheets.sheets import COLUMNS, LONGEST_CELL, record_digest, shown_digest
+from karat.grounding.verdict_file.drawn import DrawnKey, DrawnQuery, add_drawn, read_drawn_query
 from karat.grounding.verdict_file.reading import read_verdict_records
 from karat.grounding.verdict_file.records import IMPLIED, Item, SystemItemKey, read_item
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task, read_task
@@ -48,6 +49,7 @@ class FilledSheet:
     name: str
     items: dict[SystemItemKey, Item] = field(default_factory=dict)
     tasks: dict[str, Task] = field(default_factory=dict)
+    drawn: dict[DrawnKey, DrawnQuery] = field(default_factory=dict)
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     unlabelled: int = 0
     notes: list[str] = field(default_factory=list)
@@ -55,7 +57,8 @@ class FilledSheet:
     def records(self) -> list[dict[str, Any]]:
         """Everything as records of a verdict file."""
         tasks = [task.record() for task in self.tasks.values()]
-        return [*tasks, *(item.record() for item in self.items.values()), *self.verdicts]
+        drawn = (query.record() for query in self.drawn.values())
+        return [*tasks, *drawn, *(item.record() for item in self.items.values()), *self.verdicts]
 
 
 def read_filled_sheet(source: Any, author: str = "human") -> FilledSheet:
@@ -199,6 +202,8 @@ class _SheetReader:
 
     def _read_label(self, record: Mapping[str, Any], cells: Mapping[str, str]) -> None:
         query, system, task_name = record["query"], record["system"], record["task"]
+        if "sample" in record:
+            add_drawn(self.sheet.drawn, read_drawn_query(record["sample"], Place("")), Place(""))
         is_asked, of_item = record.get("asked", False), record["item"]
         for column, digest in zip(("item", "compare_with"), record["shown"], strict=True):
             if shown_digest(cells[column]) != digest:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.errors import KaratError, plural
+from karat.errors import KaratError, Place, plural
 from karat.grounding.labels.counting import LabelKey, label_key, label_keys, label_status
 from karat.grounding.sheets.filled import FilledSheet
+from karat.grounding.verdict_file.drawn import add_drawn
 from karat.grounding.verdict_file.reading import VerdictRecords, read_verdict_records
 from karat.grounding.verdict_file.records import FILE_LINE, Item, SystemItemKey, record_line
 from karat.output.appended_file import AppendedFile
@@ -55,6 +56,7 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> AddedLabels:
         content += b"" if content.endswith(b"\n") else b"\n"
     else:
         content = FILE_LINE
+    drawn_before = {*known.drawn}
     changed = {key for key, item in sheet.items.items() if _is_changed(item, known.items.get(key))}
     with_passages = {key[:2] for key, item in sheet.items.items() if item.type == "passage"}
     left_over = [
@@ -65,6 +67,9 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> AddedLabels:
     ]
     lines = [record_line(item.removal()) for item in left_over]
     lines += [record_line(task.record()) for name, task in sheet.tasks.items() if known.tasks.get(name) != task]
+    for key, query in sheet.drawn.items():
+        add_drawn(known.drawn, query, Place(os.fspath(path)))
+        lines += [] if key in drawn_before else [record_line(query.record())]
     lines += [
         record_line(item.record()) for key, item in sheet.items.items() if not _is_known(item, known.items.get(key))
     ]

@@ -10,16 +10,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from karat.errors import KaratError, Message, Parameter, did_you_mean, first_few, plural, shown
+from karat.errors import KaratError, Message, Parameter, first_few, plural, shown
 from karat.grounding.labels.missing import ANSWERABLE, NEEDS_GOLD, sheet_measures
-from karat.grounding.labels.recipes import RECIPES, WantedLabel, empty_set, recipe_items, task_of, wanted_labels
-from karat.grounding.responses.responses import EXTRACTED, Response, items_of, items_of_other_answers
+from karat.grounding.responses.responses import Response, items_of_other_answers
+from karat.grounding.sheets.sheet_rows import SheetLabel, SheetRow, rows_of, sheet_label, task_of_sheet
 from karat.grounding.verdict_file.columns import Against
+from karat.grounding.verdict_file.drawn import DrawnQuery, draw, drawn_queries
 from karat.grounding.verdict_file.records import Item, items_by_query, text_digest
 from karat.grounding.verdict_file.tasks import BUILT_IN, NOTHING_TO_JUDGE, Task
 from karat.output.delimited import delimited
@@ -47,36 +48,50 @@ class Sheet:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _SheetRow:
-    """A row of a sheet; `label` is None if none is asked for."""
-
-    response: Response
-    item: Item | str
-    """or the name of an implied item whose set of items is empty"""
-    label: WantedLabel | None = None
-
-
 def sheet_of(
     recipe: str,
     responses: Sequence[Response],
     items: Sequence[Item] = (),
     tasks: Mapping[str, Task] | None = None,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    only: Mapping[str, Collection[SheetLabel]] | None = None,
 ) -> Sheet:
     """The sheet for a recipe. `items` are claims and nuggets, and `tasks` rubrics of the user's own.
 
     Items that need no label, such as sentences without a citation, have a row too: they are part of what is measured.
+    A `sample` is of so many queries, drawn at random and listed in the order in which they were drawn. With `only`, the
+    sheet has these labels of these queries, in this order.
     """
-    task, by_query = _task(recipe, tasks or {}), items_by_query(items)
+    task, by_query = task_of_sheet(recipe, tasks or {}), items_by_query(items)
     _check_systems(responses, items)
     if recipe in ("faithfulness", "claims"):
         _check_answers(responses, by_query)
-    rows = [row for response in responses for row in _rows(recipe, response, by_query.get(response.query, ()))]
+    drawn = _drawn(recipe, responses, sample, seed)
+    if drawn or only is not None:
+        by_id = {response.query: response for response in responses}
+        responses = [by_id[query] for query in (only if only is not None else drawn)]
+    rows = [row for response in responses for row in rows_of(recipe, response, by_query.get(response.query, ()))]
+    if only is not None:
+        rows = [row for row in rows if sheet_label(row) in only[row.response.query]]
     if not rows:
         raise KaratError("there is nothing to label: the results have no answers")
-    labels = [row.label for row in rows if row.label is not None]
-    if not labels:
+    relations = {row.label.relation for row in rows if row.label is not None}
+    if not relations:
         raise _nothing_is_asked(recipe)
+    notes: tuple[str, ...] = ()
+    if recipe == "abstention":
+        if any(response.gold_answers is not None for response in responses):
+            relations.add(ANSWERABLE)
+        else:
+            notes = (NEEDS_GOLD,)
+    sheet = sheet_of_rows(recipe, task, rows, drawn)
+    return replace(sheet, measures=tuple(sheet_measures(recipe, relations)), notes=(*sheet.notes, *notes))
+
+
+def sheet_of_rows(recipe: str, task: Task, rows: Sequence[SheetRow], drawn: Mapping[str, DrawnQuery]) -> Sheet:
+    """The sheet with these rows, about queries of which some were drawn at random."""
     names = (row.item if isinstance(row.item, str) else row.item.id for row in rows)
     about = (f"{row.response.query}\t{name}" for row, name in zip(rows, names, strict=True))
     sheet = text_digest("\n".join([recipe, *about]))[:8]
@@ -85,15 +100,23 @@ def sheet_of(
     for number, row in enumerate(rows, 1):
         answer = row.response.query, row.response.system
         place = {"row": number, "rows": len(rows), "sheet": sheet}
-        cells.append(_cells(row, task, place, is_first=answer not in seen))
+        record = {**place, **_mark(drawn.get(row.response.query))}
+        cells.append(_cells(row, task, record, is_first=answer not in seen))
         seen.add(answer)
-    relations, notes = {label.relation for label in labels}, _size_notes(cells)
-    if recipe == "abstention":
-        if any(response.gold_answers is not None for response in responses):
-            relations.add(ANSWERABLE)
-        else:
-            notes = (*notes, NEEDS_GOLD)
-    return Sheet(cells, len(labels), len(seen), tuple(sheet_measures(recipe, relations)), notes)
+    return Sheet(cells, sum(row.label is not None for row in rows), len(seen), notes=_size_notes(cells))
+
+
+def _drawn(recipe: str, responses: Sequence[Response], sample: int | None, seed: int) -> dict[str, DrawnQuery]:
+    """The queries of a sample in the order in which they were drawn; none without a sample."""
+    if sample is None:
+        return {}
+    queries = [response.query for response in responses]
+    return drawn_queries(draw(queries, sample, seed), queries, responses[0].system, recipe, seed)
+
+
+def _mark(drawn: DrawnQuery | None) -> dict[str, Any]:
+    """What the record of a row says of the sample that its query is in."""
+    return {} if drawn is None else {"sample": drawn.record()}
 
 
 def _nothing_is_asked(recipe: str) -> KaratError:
@@ -127,15 +150,6 @@ def write_sheet(sheet: Sheet, path: str | os.PathLike[str]) -> None:
     write_chunks(path, [text.encode("utf-8-sig")])
 
 
-def _task(recipe: str, tasks: Mapping[str, Task]) -> Task:
-    task = {**BUILT_IN, **tasks}.get(task_of(recipe)) if recipe in RECIPES or recipe in tasks else None
-    if task is None:
-        known = [*RECIPES, *(name for name in tasks if name not in BUILT_IN)]
-        hint = f"{did_you_mean(recipe, known)} The tasks are {', '.join(known)}.".strip()
-        raise KaratError(f"{shown(recipe)} is not a task that a sheet can ask for", hint=hint)
-    return task
-
-
 def _check_systems(responses: Sequence[Response], items: Sequence[Item]) -> None:
     """Raise an error if all claims are those of other systems."""
     systems = dict.fromkeys(each.system for each in items if each.type == "claim" and each.of == "answer")
@@ -163,35 +177,7 @@ def record_digest(record: Mapping[str, Any]) -> str:
     return text_digest(json.dumps({name: record[name] for name in sorted(record) if name != "digest"}))[:8]
 
 
-def _rows(recipe: str, response: Response, items: Sequence[Item]) -> Iterator[_SheetRow]:
-    """The rows of a response: what is asked, by item; and items that nothing is asked about."""
-    extracted = (item for item in items if item.type in EXTRACTED and item.system in (None, response.system))
-    own = [*items_of(response), *extracted]
-    about = recipe_items(recipe, response, own)
-    if not about:
-        _check_has_items(recipe, response)
-        yield _SheetRow(response, empty_set(recipe))
-        return
-    by_item: dict[str, list[_SheetRow]] = {}
-    for label in wanted_labels(recipe, response, own):
-        by_item.setdefault(label.item.id, []).append(_SheetRow(response, label.item, label))
-    for item in about:
-        yield from by_item.get(item.id, [_SheetRow(response, item)])
-
-
-def _check_has_items(recipe: str, response: Response) -> None:
-    """Raise an error if there is nothing to label because nobody has listed it yet."""
-    if recipe in ("nuggets", "coverage"):
-        what, name = f"no nuggets are listed for query {shown(response.query)}", "nuggets"
-    elif recipe == "claims" and (response.answer or "").strip():
-        what, name = f"no claims are listed for query {shown(response.query)}", "claims"
-    else:
-        return
-    hint: Message = [f"Write {name} as items of a verdict file, and add it with ", Parameter("items"), "."]
-    raise KaratError(what, hint=hint)
-
-
-def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) -> list[str]:
+def _cells(row: SheetRow, task: Task, place: dict[str, Any], is_first: bool) -> list[str]:
     response, item = row.response, row.item
     record: dict[str, Any] = {**place, "query": response.query, "system": response.system, "task": task.name}
     if isinstance(item, str):
@@ -208,7 +194,7 @@ def _cells(row: _SheetRow, task: Task, place: dict[str, Any], is_first: bool) ->
             raise _missing_text(item)
         allowed = " | ".join([*task.scale, NOTHING_TO_JUDGE])
         compared, question = _compared_text(response, against, task), _question(task, item, against, response)
-        cells = [_quoted(item.text), compared, question, allowed, ""]
+        cells = [_quoted(row.shown_text), compared, question, allowed, ""]
         record |= {"item": _item_record(item), "against": against, "asked": True}
         record["against_digest"] = row.label.against_digest(response)
     if task.name not in BUILT_IN:
@@ -233,8 +219,10 @@ _EMPTY = {
 
 
 def _item_record(item: Item) -> dict[str, Any]:
-    """The record of an item; an implied one is only named, with the digest of its text."""
+    """The record of an item; an implied one is only named, with the digest of its text, and so is a document."""
     record = {name: value for name, value in item.record().items() if name not in ("record", "query")}
+    if item.type == "document":
+        return {name: value for name, value in record.items() if name != "text"}
     return {"id": item.id, "digest": record["digest"]} if item.type == "answer" else record
 
 

@@ -105,7 +105,7 @@ class CategoricalBuilder(Generic[Value]):
 
     def add(self, cells: Sequence[Any], place: PlaceOf, check: Check[Value]) -> None:
         """Add a cell per row. `check` returns the values that cells stand for, and is called with new ones only."""
-        if cells and type(cells[0]) in _TEXT and cells.count(cells[0]) == len(cells):
+        if _are_one_text(cells):
             self._codes.extend(self._codes_of(cells[:1], place, check) * len(cells))  # one system or author
         else:
             self._codes.extend(self._codes_of(cells, place, check))
@@ -115,7 +115,7 @@ class CategoricalBuilder(Generic[Value]):
             codes: list[Any] = list(map(self._code_of.get, cells))
             new = [cell for cell in dict.fromkeys(cells) if cell not in self._code_of] if None in codes else []
             are_texts = all(map(_is_text, new))
-        except TypeError:  # a list or an object
+        except (TypeError, ValueError):  # a list or an object
             are_texts = False
         if not are_texts:  # 1 and True are equal, but may stand for different values
             codes = list(map(self._code, check(list(cells), place)))
@@ -134,6 +134,16 @@ class CategoricalBuilder(Generic[Value]):
     def column(self) -> Categorical[Value]:
         """The column with all rows."""
         return Categorical(self._categories, np.array(self._codes, np.int32))
+
+
+def _are_one_text(cells: Sequence[Any]) -> bool:
+    """Whether all cells are one and the same text; others may be anything, also what cannot be compared."""
+    if not cells or type(cells[0]) not in _TEXT:
+        return False
+    try:
+        return cells.count(cells[0]) == len(cells)
+    except (TypeError, ValueError):
+        return False
 
 
 def _is_text(value: object) -> bool:

@@ -238,7 +238,7 @@ def _label(task: Task, label: object, state: object, place: Place) -> tuple[str 
 
 
 def _samples(values: list[Any], place: PlaceOf) -> array[int]:
-    if values.count(None) == len(values):
+    if {*map(type, values)} <= {type(None)}:
         return array("q", [0]) * len(values)
     samples = [0 if value is None else as_count(value, 0, LARGEST) for value in values]
     if None in samples:
@@ -248,7 +248,7 @@ def _samples(values: list[Any], place: PlaceOf) -> array[int]:
 
 
 def _texts(field: str, values: list[Any], place: PlaceOf) -> list[str | None]:
-    if values.count(None) < len(values) and not set(map(type, values)) <= {str, type(None)}:
+    if not {*map(type, values)} <= {str, type(None)}:
         at = next(at for at, value in enumerate(values) if not isinstance(value, str | None))
         raise KaratError(f"the field {field} is {shown(values[at])}, not a text", place=place(at))
     return values

@@ -16,7 +16,7 @@ from karat.reading.records.records import objects_from_json_lines
 
 LARGE = 32 << 20  # bytes of files that are divided
 _LINES_AT_ONCE = 1_000
-ABOUT_QUERIES = ("item", "verdict")
+ABOUT_QUERIES = ("item", "verdict", "sample")
 """the kinds of records that have a query"""
 HINT = 'Each line is one object: {"record": "verdict", "query": "...", "task": "support", "item": "...", ...}.'
 

@@ -18,7 +18,8 @@ from karat.data.judged import Ints
 from karat.errors import KaratError
 from karat.grounding.verdict_file.file_lines import FileLines, FilePart
 from karat.grounding.verdict_file.line_queries import INVALID, SHARED, LineQueries
-from karat.reading.bytes.input_file import Block, InputFile
+from karat.reading.bytes.blocks import Block
+from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.temporary_parts import TemporaryParts
 from karat.reading.records.records import objects_from_json_lines
 

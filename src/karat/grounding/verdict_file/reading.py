@@ -18,6 +18,7 @@ from karat.data.judged import Bools
 from karat.errors import KaratError, Place, first_few, shown
 from karat.errors.arguments import is_list_like
 from karat.grounding.verdict_file.columns import LabelColumns, LabelColumnsBuilder
+from karat.grounding.verdict_file.drawn import DrawnKey, DrawnQuery, add_drawn, read_drawn_query
 from karat.grounding.verdict_file.file_lines import HINT, FileLines, FilePart, FileRecords, RangeRecords
 from karat.grounding.verdict_file.records import (
     Call,
@@ -74,6 +75,8 @@ class VerdictRecords:
     """last lines that were cut short, and left out"""
     first_places: dict[SystemItemKey, Place | None] = field(default_factory=dict)
     """where items stood first that were replaced later: `items` are in that order"""
+    drawn: dict[DrawnKey, DrawnQuery] = field(default_factory=dict)
+    """queries that were drawn at random to be labelled by people"""
     reworded: set[str] = field(default_factory=set)
     """rubrics of which two records ask another question, or give labels another meaning"""
 
@@ -109,7 +112,8 @@ class VerdictRecords:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was read but the version of the file."""
-        return not any((len(self.labels), self.items, self.removed, self.documents, self.calls, *self.rubrics))
+        known = self.items, self.removed, self.documents, self.calls, self.drawn, self.rubrics
+        return not len(self.labels) and not any(known)
 
     @property
     def rubrics(self) -> frozenset[str]:
@@ -125,12 +129,12 @@ class VerdictRecords:
 
 @without_collection()
 def read_verdict_records(source: Any) -> VerdictRecords:
-    """Read verdicts from a file or several, a list of records, or a data frame.
+    """Read verdicts from a file or several, a list of records, or a data frame, unless they were read already.
 
     A last line that was cut short, as by a crash, is left out with a note; every other fault is an error with its
     place.
     """
-    return read_sources(sources_of(source))
+    return source if isinstance(source, VerdictRecords) else read_sources(sources_of(source))
 
 
 def read_sources(sources: Sequence[Any]) -> VerdictRecords:
@@ -278,7 +282,9 @@ def _add(
     rows: Sequence[Mapping[str, Any]],
 ) -> None:
     """Add records in order; verdicts, of which there are most, are added together."""
-    is_verdict = [row.get("record") == "verdict" and "type" not in row for row in rows]
+    is_verdict = [
+        isinstance(row.get("record"), str) and row["record"] == "verdict" and "type" not in row for row in rows
+    ]
     others = [at for at, is_plain in enumerate(is_verdict) if not is_plain]
     for at in others:
         row, place = rows[at], source.place(lines[at])
@@ -296,6 +302,8 @@ def _add(
             if task != known:
                 records.reworded.add(task.name)
             records.tasks[task.name] = task
+        elif kind == "sample":
+            add_drawn(records.drawn, read_drawn_query(row, place), place)
         elif kind == "call":
             records.calls.append(read_call(row, place))
         else:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 from karat.data.verdicts import ItemSet
@@ -19,7 +20,7 @@ FILE_LINE = b'{"record":"file","version":1}\n'
 """the first line of a file"""
 
 ItemType = Literal["claim", "sentence", "nugget", "passage", "answer", "document"]
-RecordKind = Literal["file", "item", "verdict", "call", "task"]
+RecordKind = Literal["file", "item", "verdict", "call", "task", "sample"]
 CallState = Literal["done", "failed", "too_long", "reused"]
 """`too_long`: refused as too long, so that its parts were asked about; `reused`: the reply to an earlier call with the
 same key, for labels about something else"""
@@ -200,7 +201,7 @@ def read_item(record: Mapping[str, Any], place: Place | str, id_field: str = "id
         raise KaratError(f"the passage {shown(name)} has no rank", place=place, hint="The first passage has rank 1.")
     text, digest = read_text(record, "text", place), read_text(record, "digest", place)
     of_digest = read_text(record, "of_digest", place)
-    cites, removed = _cites(record.get("cites"), place), record.get("removed")
+    cites, removed = _ids(record.get("cites"), "cites", "passages", '["p1", "p3"]', place), record.get("removed")
     if removed is not None and not isinstance(removed, bool):
         raise KaratError(f"the field removed is {shown(removed)}, neither true nor false", place=place)
     if removed and kind == "document":
@@ -216,7 +217,7 @@ def read_id(record: Mapping[str, Any], field: str, place: Place) -> str:
         if not value.isascii():
             reject_lone_surrogates([value], place)
         return value
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value):
         raise KaratError(f"the field {field} is {'missing' if value is None else 'empty'}", place=place)
     return identifier(value, place.inside(field))
 
@@ -238,16 +239,16 @@ def read_choice(record: Mapping[str, Any], field: str, choices: tuple[str, ...],
     raise KaratError(f"the field {field} is {shown(value)}", place=place, hint=hint)
 
 
-def _cites(value: object, place: Place) -> tuple[str, ...]:
-    """The passages that a sentence cites; one that is cited twice counts once."""
+def _ids(value: object, field: str, nouns: str, example: str, place: Place) -> tuple[str, ...]:
+    """A field that must be a list of ids, if there is one; one that is there twice counts once."""
     if value is None:
         return ()
     if not isinstance(value, list | tuple):
-        what = f"the field cites is {shown(value)}, not a list of passages"
-        raise KaratError(what, place=place, hint='For example ["p1", "p3"].')
-    cites = tuple(dict.fromkeys(identifier(each, place.inside("cites")) for each in value))
-    reject_lone_surrogates(cites, place)
-    return cites
+        what = f"the field {field} is {shown(value)}, not a list of {nouns}"
+        raise KaratError(what, place=place, hint=f"For example {example}.")
+    ids = tuple(dict.fromkeys(identifier(each, place.inside(field)) for each in value))
+    reject_lone_surrogates(ids, place)
+    return ids
 
 
 class Call(NamedTuple):
@@ -264,6 +265,8 @@ class Call(NamedTuple):
     reply_start: str | None = None
     """the first 2,000 characters, if the call failed"""
     reply_length: int = 0
+    examples: tuple[str, ...] = ()
+    """the queries that examples in the prompt were chosen from"""
 
 
 def read_call(record: Mapping[str, Any], place: Place) -> Call:
@@ -273,15 +276,23 @@ def read_call(record: Mapping[str, Any], place: Place) -> Call:
         hint = 'For example {"temperature": 0}.'
         raise KaratError(f"the field settings is {shown(settings)}, not an object", place=place, hint=hint)
     model, prompt, reply, error = (read_text(record, name, place) for name in ("model", "prompt", "reply", "error"))
-    tokens_in, tokens_out, _ = (_count(record, name, place) for name in ("tokens_in", "tokens_out", "verdicts"))
+    tokens_in, tokens_out, _ = (read_count(record, name, place) for name in ("tokens_in", "tokens_out", "verdicts"))
     state = read_choice(record, "state", get_args(CallState), place) or "done"
-    call = Call(read_id(record, "key", place), model, prompt, state, tokens_in, tokens_out, error)
+    examples = _shared(_ids(record.get("examples"), "examples", "queries", '["q1", "q3"]', place))
+    call = Call(read_id(record, "key", place), model, prompt, state, tokens_in, tokens_out, error, examples=examples)
     if state == "failed" and reply is not None:
         return call._replace(reply_start=reply[:_REPLY_START], reply_length=len(reply))
     return call
 
 
-def _count(record: Mapping[str, Any], field: str, place: Place) -> int | None:
+@lru_cache(maxsize=256)
+def _shared(ids: tuple[str, ...]) -> tuple[str, ...]:
+    """The same ids: those of many calls are equal, and take memory once."""
+    return ids
+
+
+def read_count(record: Mapping[str, Any], field: str, place: Place) -> int | None:
+    """A field that must be a whole number from 0, if there is one."""
     value = record.get(field)
     number = as_count(value, 0)
     if number is None and value is not None:
@@ -292,6 +303,11 @@ def _count(record: Mapping[str, Any], field: str, place: Place) -> int | None:
 def answered_calls(calls: Iterable[Call]) -> frozenset[str]:
     """The keys of the calls that have a usable reply, some of them in a later try, or whose parts were asked about."""
     return frozenset(call.key for call in calls if call.state in ("done", "too_long"))
+
+
+def example_queries(calls: Iterable[Call], model: str) -> frozenset[str]:
+    """The queries from which examples for a model were chosen: it was shown labels by people, and is not compared."""
+    return frozenset(query for call in calls if call.model == model for query in call.examples)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,9 @@ class Task:
     def label(self, value: object, place: Place | None) -> str:
         """A label as it is spelled on the scale, which has 2 for 2.0; a label that is not on it is an error."""
         number = int(value) if isinstance(value, float) and value.is_integer() else value
-        text = str(number).strip()
+        size = as_number(value)
+        is_written = isinstance(value, str) or (size is not None and math.isfinite(size))
+        text = str(number).strip() if is_written else ""  # of an object, or of thousands of digits, there is no text
         if text in self.scale:
             return text
         near = did_you_mean(text, self.scale)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from karat.data.judged import Bools, Floats, Ints, Judged, View, log2, share
@@ -10,6 +12,8 @@ from karat.measures.documents.declarations import TREC_EVAL, Rel
 from karat.measures.documents.gain import Gains, divisor, with_gains
 from karat.registry import register
 from karat.registry.names import Pairs
+
+_ANY_GAIN = math.ulp(0.0)
 
 
 @register(
@@ -96,17 +100,16 @@ def RnDCG(judged: Judged, *, rel: Rel = 1, gains: Gains = ()) -> Floats:
 def _gaining(judged: Judged, gains: Pairs) -> tuple[View, View]:
     """The ranks with a gain, and those of the ideal ranking, with gains in place of grades."""
     judged = with_gains(judged, dict(gains)) if gains else judged
-    best = judged.ideal.where(judged.ideal.grade > 0)
+    best = judged.ideal.graded(_ANY_GAIN)
     with np.errstate(over="ignore"):
         total = best.sum(np.maximum(best.grade, 1)).max(initial=0)
     if not total < np.inf:
         raise KaratError(f"the largest grade, {best.grade.max():g}, is too large", hint="Scale the grades.")
-    return judged.by_gold.where(judged.by_gold.grade > 0), best
+    return judged.by_gold.graded(_ANY_GAIN), best
 
 
 def _discounted(view: View) -> Floats:
-    gained: Floats = view.grade / divisor(view.rank, "log2")
-    return gained
+    return view.once("discounted", lambda: view.grade / divisor(view.rank, "log2"))
 
 
 def _at_place(view: View, values: Floats, query: Ints, place: Ints) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
 from typing import NamedTuple
 
@@ -31,13 +31,23 @@ def first_rows(text: str, separator: str, *, whole: bool) -> list[list[str]]:
 
 def parsed_rows(text: str, separator: str) -> Iterator[Row]:
     """The rows of a text, without those that are blank. A csv.Error contains the line of the row that is wrong."""
-    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
-    line = 0
+    return rows_in_lines(lines_of(text), separator)
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines of a text, with their ends, which may be part of a value in quotation marks."""
+    return StringIO(text, newline="")
+
+
+def rows_in_lines(lines: Iterable[str], separator: str, first: int = 0) -> Iterator[Row]:
+    """The rows in lines, as `parsed_rows`; `first` is the number of the first line."""
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+    line = first
     try:
         for cells in reader:
             if not _is_blank(cells):
                 yield Row(line, cells)
-            line = reader.line_num
+            line = first + reader.line_num
     except csv.Error as error:
         raise csv.Error(str(error), line) from None
 

@@ -20,11 +20,13 @@ from typing import Any, BinaryIO
 
 from karat.errors import KaratError, NoSuchFileError, Place, did_you_mean, shown
 from karat.errors.arguments import is_remote
+from karat.reading.bytes.blocks import Block
 from karat.reading.bytes.compression import GB, MB, decompressed
 from karat.reading.bytes.file_objects import FileObject, Readable, is_file_object
 from karat.reading.bytes.file_ranges import RangeBounds, RangeStream, UnreadableFileError
 from karat.reading.bytes.kinds import PEEK, arrow_format, check_is_text, check_name, compression_of
-from karat.reading.bytes.line_ends import LONGEST_LINE, lacks_line_end, last_change, last_line_end
+from karat.reading.bytes.line_ends import LONGEST_LINE, count_line_ends, lacks_line_end, last_change, last_line_end
+from karat.reading.bytes.rejected_rows import RejectedRows
 from karat.reading.bytes.remote import RemotePath, local_path
 
 BLOCK_SIZE = 8 << 20
@@ -44,20 +46,6 @@ def is_file(source: object) -> bool:
     return isinstance(source, str | os.PathLike | InputFile) or is_file_object(source)
 
 
-@dataclass(frozen=True)
-class Block:
-    """Some whole lines of a file, and the byte at which they begin."""
-
-    data: memoryview
-    source: InputFile
-    offset: int
-
-    def place(self, line: int) -> Place:
-        """The file and line number of a line of this block, counted from 0. For errors: it reads the file again."""
-        self.source.check()
-        return Place(self.source.name, line=self.source.lines_before(self.offset) + line + 1)
-
-
 @dataclass
 class InputFile:
     """A file, standard input (`-`), or an open file, that can be read more than once."""
@@ -66,6 +54,8 @@ class InputFile:
     """empty for an open file"""
     bounds: RangeBounds | None = None
     """of the part that is read, whose lines are numbered from 1; None for the whole file"""
+    rejected: RejectedRows | None = None
+    """collects the errors of rows that are wrong, and are left out; None if the first of them is an error"""
     _content: bytes | None = field(default=None, repr=False)
     _object: Any = field(default=None, repr=False)
     _failure: KaratError | None = field(default=None, repr=False)
@@ -83,6 +73,14 @@ class InputFile:
     def whole(self) -> InputFile:
         """The whole file, of which this may be a part."""
         return self if self.bounds is None else replace(self, bounds=None)
+
+    def rejecting_into(self, rejected: RejectedRows | None) -> InputFile:
+        """This file, whose wrong rows are left out, and their errors collected; with None, the file as it is."""
+        if rejected is None:
+            return self
+        if self._object is not None or self.path == "-" or Path(self.path).is_fifo():
+            self.is_compressed()  # what can be read only once is then in memory, for both
+        return replace(self, rejected=rejected)
 
     @property
     def has_start(self) -> bool:
@@ -114,7 +112,7 @@ class InputFile:
         size = max(BLOCK_SIZE, len(BOM))
         with self._opened() as (stream, file, total):
             rest: bytes | bytearray = b""
-            offset, more = 0, True
+            offset, lines, more = 0, 0, True
             while more:
                 buffer = bytearray(len(rest) + size)
                 buffer[: len(rest)] = rest
@@ -125,7 +123,8 @@ class InputFile:
                     data, offset = data[len(BOM) :], len(BOM)
                 end = last_end(data) if more else len(data)
                 if end:
-                    yield Block(memoryview(data)[:end], self, offset)
+                    yield Block(memoryview(data)[:end], self, offset, None if self.rejected is None else lines)
+                    lines += 0 if self.rejected is None else count_line_ends(data, end)
                 elif lacks_line_end(data):
                     raise self._line_too_long(offset + len(data))
                 elif len(data) > LARGEST_QUERY:
@@ -228,7 +227,7 @@ class InputFile:
         with self._opened() as (stream, _, _):
             while offset > 0 and (block := stream.read(min(BLOCK_SIZE, offset))):
                 straddles = last.endswith(b"\r") and block.startswith(b"\n")
-                lines += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n") - straddles
+                lines += count_line_ends(block) - straddles
                 last, offset = block, offset - len(block)
         return lines
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from karat.errors import KaratError, Place, shown
 from karat.reading.bytes.input_file import InputFile
@@ -77,7 +77,70 @@ def decode_json(data: bytes, place: Place | str, hint: str, *, constants: bool =
 
         with suppress(ValueError):  # Python's decoder words the error, with its line and column
             return orjson.loads(data)
-    return _decode_strictly(data, place, hint, constants=constants)
+    return _decode(data, place, hint, (_DECODER_WITH_CONSTANTS if constants else _STRICT_DECODER).decode)
+
+
+class JsonFault(NamedTuple):
+    """What is wrong in a JSON document that can be read otherwise: NaN or Infinity, or a key that appears twice."""
+
+    path: tuple[str | int, ...]
+    """where it is: keys of objects, and positions in lists"""
+    error: KaratError
+    is_constant: bool
+    value: Any
+    """the number, or the value of the key that does not count"""
+
+
+ToleratesFault = Callable[[JsonFault], bool]
+"""Whether a JSON document can be read in spite of a fault, because whoever reads it finds it again"""
+
+
+def decode_with_faults(data: bytes, place: Place | str, hint: str) -> tuple[Any, list[JsonFault]]:
+    """The value of a JSON document, and its faults in their order: of a key that appears twice, the first value counts.
+
+    >>> value, faults = decode_with_faults(b'{"q1": {"d1": NaN, "d2": 1, "d2": 2}}', "run.json", "")
+    >>> value, [(fault.path, fault.value) for fault in faults]
+    ({'q1': {'d1': nan, 'd2': 1}}, [(('q1', 'd1'), nan), (('q1', 'd2'), 2)])
+    """
+    with suppress(KaratError):
+        return decode_json(data, place, hint), []
+    repeated: dict[int, list[tuple[str, Any]]] = {}
+
+    def values_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in values:
+                repeated.setdefault(id(values), []).append((key, value))
+            else:
+                values[key] = value
+        return values
+
+    decoder = json.JSONDecoder(parse_constant=_Constant, object_pairs_hook=values_of)
+    root = [_decode(data, place, hint, decoder.decode)]
+    faults = [
+        fault._replace(path=fault.path[1:], error=fault.error.but(place=place)) for fault in _faults(root, repeated)
+    ]
+    return root[0], faults
+
+
+def decode_entries(file: InputFile, hint: str, kinds: tuple[type, ...]) -> Any:
+    """The value of a JSON file. If its kind is one of these, and wrong rows are left out, so are entries with faults.
+
+    Of a list, they become None, so that the others keep their positions.
+    """
+    if file.rejected is None:
+        return decode_json(file.read_all(), file.name, hint)
+    value, faults = decode_with_faults(file.read_all(), file.name, hint)
+    if faults and not isinstance(value, kinds):
+        raise faults[0].error
+    for fault in faults:
+        at, *inner = fault.path
+        file.rejected.add(fault.error.but(place=Place(file.name, field=f"[{at}]" if type(at) is int else shown(at))))
+        if isinstance(value, list):
+            value[int(at)] = None
+        elif inner or fault.is_constant:
+            value.pop(at, None)
+    return value
 
 
 def decode_lines(lines: Sequence[bytes], *, strict: bool = False) -> list[Any] | None:
@@ -88,7 +151,7 @@ def decode_lines(lines: Sequence[bytes], *, strict: bool = False) -> list[Any] |
     """
     if strict:
         with suppress(KaratError):
-            return [_decode_strictly(line, "", "") for line in lines]
+            return [_decode(line, "", "", _STRICT_DECODER.decode) for line in lines]
         return None
     import orjson
 
@@ -98,14 +161,14 @@ def decode_lines(lines: Sequence[bytes], *, strict: bool = False) -> list[Any] |
         return None
 
 
-def _decode_strictly(data: bytes, place: Place | str, hint: str, *, constants: bool = False) -> Any:
+def _decode(data: bytes, place: Place | str, hint: str, decode: Callable[[str], Any]) -> Any:
     """The value of a JSON document, by Python's own decoder."""
     if b"\0" in data:
         encoding = "This is binary data, or UTF-16: save the file as UTF-8."
         raise KaratError(f"a NUL byte at {_position(data, data.index(0))}", place=place, hint=encoding)
     try:
         text = data.decode()
-        return (_DECODER_WITH_CONSTANTS if constants else _STRICT_DECODER).decode(text)
+        return decode(text)
     except UnicodeDecodeError as error:
         bad = shown(data[error.start : error.start + 1])
         what = f"not UTF-8: {bad} at {_position(data, error.start)}"
@@ -128,16 +191,51 @@ def _position(data: bytes | str, at: int) -> str:
 
 
 def _reject_constant(name: str) -> None:
-    raise KaratError(f"not JSON: {name} is not a JSON number", hint="Write null, or leave it out.")
+    raise _constant_error(name)
+
+
+def _constant_error(name: str) -> KaratError:
+    return KaratError(f"not JSON: {name} is not a JSON number", hint="Write null, or leave it out.")
+
+
+def _repeated_key_error(key: str) -> KaratError:
+    return KaratError(f"the key {shown(key)} appears twice in one object", hint="Keep one of them.")
 
 
 def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise KaratError(f"the key {shown(key)} appears twice in one object", hint="Keep one of them.")
+            raise _repeated_key_error(key)
         values[key] = value
     return values
+
+
+class _Constant(NamedTuple):
+    """NaN, Infinity or -Infinity, where a decoder found it."""
+
+    name: str
+
+
+def _faults(root: list[Any], repeated: dict[int, list[tuple[str, Any]]]) -> Iterator[JsonFault]:
+    """The constants in decoded lists and objects, which become numbers, and the keys that are `repeated` in an object.
+
+    The objects are known by their `id`.
+    """
+    left: list[tuple[tuple[str | int, ...], dict[Any, Any] | list[Any]]] = [((), root)]
+    while left:
+        path, container = left.pop()
+        inner: list[tuple[tuple[str | int, ...], dict[Any, Any] | list[Any]]] = []
+        for key, value in [*container.items()] if isinstance(container, dict) else enumerate(container):
+            if isinstance(value, _Constant):
+                container[key] = float(value.name)
+                yield JsonFault((*path, key), _constant_error(value.name), True, container[key])
+            elif isinstance(value, dict | list):
+                inner.append(((*path, key), value))
+        for key, value in repeated.get(id(container), ()):
+            number = float(value.name) if isinstance(value, _Constant) else value
+            yield JsonFault((*path, key), _repeated_key_error(key), False, number)
+        left += reversed(inner)
 
 
 _STRICT_DECODER = json.JSONDecoder(parse_constant=_reject_constant, object_pairs_hook=_reject_repeated_keys)

@@ -54,3 +54,9 @@ def lacks_line_end(data: bytes | bytearray) -> bool:
     """Whether no line ends in the last bytes, as many as the longest line may have."""
     tail = len(data) - LONGEST_LINE
     return tail >= 0 and max(data.rfind(b"\n", tail), data.rfind(b"\r", tail)) < 0
+
+
+def count_line_ends(data: bytes | bytearray, size: int | None = None) -> int:
+    r"""How many lines end in data, or in its first bytes; `\r\n` ends one line."""
+    newlines, returns = (data.count(end, 0, size) for end in (b"\n", b"\r"))
+    return newlines + returns - (data.count(b"\r\n", 0, size) if returns else 0)

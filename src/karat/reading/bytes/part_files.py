@@ -20,7 +20,7 @@ DESCRIPTION = "_karat.json"
 def files_of_table(file: InputFile) -> list[InputFile]:
     """The files of a table in several files; of any other file, itself."""
     parts = part_files(file.path)
-    return [file] if parts is None else [InputFile(path) for path in parts[1]]
+    return [file] if parts is None else [InputFile(path, rejected=file.rejected) for path in parts[1]]
 
 
 def check_files(file: InputFile) -> None:

@@ -140,10 +140,21 @@ def content_if_not_run(
 
 def _is_incomplete_log(file: InputFile, form: str | None) -> bool:
     """Whether a file that may be ground truth or a run has records with outputs or gold answers instead of pairs."""
-    start = sample(file, form)
+    return _starts_incomplete_log(sample(file, form))
+
+
+def _starts_incomplete_log(start: Sample) -> bool:
     facts = SampleFacts(start, {})
     texts = (record.get(name) for record in start.records for name in facts.by_field["gold_answers"])
     return not facts.has_pairs and (has_outputs(start.records) or any(isinstance(text, str) for text in texts))
+
+
+def content_in_memory(start: Sample, fields: Mapping[str, str] | None = None, *, is_alone: bool = True) -> Content:
+    """What objects in memory are, by the first of them; if it `is_alone`, a log without gold is one, too."""
+    if not start.names:
+        return "nothing"
+    content: Content = _guess(start, _EVALUATED, fields) or "records"
+    return "results" if is_alone and content == "documents" and _starts_incomplete_log(start) else content
 
 
 def is_saved_scores(file: InputFile, form: str | None = None) -> bool:

@@ -5,7 +5,7 @@ An error about the content of a file whose format was guessed says so, because t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from karat.reading.bytes.names import IN_PROSE, Format, format_of_name, is_arrow
 from karat.reading.bytes.part_files import part_files
 from karat.reading.pairs.delimited_layout import looks_delimited
 from karat.reading.pairs.numeric_ids import Note
+from karat.reading.pairs.places import Pair, PlacedPair
 from karat.reading.pairs.tables import Columns, Number, PairTable
 from karat.reading.pairs.trec import QRELS, RUN, first_rows, fits, has_width_of_trec, layout_of_trec
 
@@ -89,7 +90,7 @@ def _is_trec(start: bytes, number: Number | None) -> bool:
 def _resembles_trec(start: bytes) -> bool:
     """Whether most of the first lines have the columns of TREC qrels or of a TREC run."""
     rows = first_rows(start)
-    return 2 * sum(has_width_of_trec(row) for row in rows) > len(rows)
+    return 2 * sum(has_width_of_trec(row) and not row[0].startswith(b'{"') for row in rows) > len(rows)
 
 
 def _is_separated(file: InputFile, form: Format) -> bool:
@@ -161,9 +162,9 @@ class GuessedTable:
         with self.guess.explained():
             return self.table.small(progress)
 
-    def locate(self, query: str, doc: str) -> Place:
-        """The two places at which a document is listed for a query."""
-        return self.table.locate(query, doc)
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The places at which pairs of a query and a document are listed."""
+        return self.table.locate(pairs)
 
     def empty_error(self) -> KaratError:
         """The error for a table without rows."""

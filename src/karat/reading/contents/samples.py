@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from karat.reading.bytes.delimited_text import first_rows
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.names import Format, check_format, is_arrow
 from karat.reading.bytes.part_files import files_of_table
+from karat.reading.bytes.rejected_rows import RejectedRows
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.delimited_layout import separator_of
+from karat.reading.pairs.objects import records_of
 from karat.reading.records.json_frames import frame_in_json
+from karat.reading.records.records import records_from_list
 
 _START = 1 << 16  # bytes
 _LONGEST_START = 1 << 24  # bytes, if the first record is long
@@ -65,6 +69,15 @@ def sample(file: InputFile, form: str | None = None) -> Sample:
         value = frame.records
     records = tuple(each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
     return Sample("json", _names(records), records, value, is_cut=is_cut)
+
+
+def sample_in_memory(source: Any) -> Sample:
+    """How a list of records or a data frame begins; without names if it is neither, or can be read only once."""
+    first = source.head(_ROWS) if hasattr(source, "head") else source
+    listed = None if isinstance(source, Iterator) else records_of(first, "the records")
+    found = records_from_list(islice(listed or (), _ROWS), "the records", rejected=RejectedRows())
+    records = tuple(record for _, record in found)
+    return Sample("jsonl", _names(records), records)
 
 
 def _has_record(start: bytes, form: Format) -> bool:

@@ -41,7 +41,14 @@ _RANKS = "the run has ranks and no scores; scores that end with 1 keep the order
 
 @dataclass(frozen=True)
 class Converted:
-    """What was written. As text, it is one sentence."""
+    """What was written. As text, it is one sentence.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     converted = convert({"q1": {"d1": 0.9, "d2": 0.4}}, f"{folder}/run.trec", kind="run")
+    >>> converted.kind, converted.rows, converted.queries
+    ('run', 2, 1)
+    """
 
     kind: Kind
     path: str

@@ -16,6 +16,7 @@ from karat.errors import KaratError, shown
 from karat.reading.pairs.arrays import Column, row_indices, text_column
 from karat.reading.pairs.containers import ScoredRows
 from karat.reading.pairs.hashing import repeated_rows
+from karat.reading.pairs.places import place_of
 
 # Blanks and line ends separate columns and lines in TREC files, and NUL is not read as text.
 _NOT_IN_TREC = b" \t\n\v\f\r\0"
@@ -127,7 +128,7 @@ def _check_json(rows: ScoredRows) -> None:
     if len(repeated):
         query, doc = _pair(rows, int(repeated[0]))
         what = f"document {doc} is listed twice for query {query}, which JSON cannot contain"
-        raise KaratError(what, place=rows.locate(query, doc), hint="Write CSV, TREC or Parquet instead.")
+        raise KaratError(what, place=place_of(rows.locate, (query, doc)), hint="Write CSV, TREC or Parquet instead.")
     finite = np.isfinite(rows.scores)
     if not finite.all():
         at = int(np.argmin(finite))

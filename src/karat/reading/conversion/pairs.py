@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from karat.errors import KaratError, Place
+from karat.errors import KaratError
 from karat.output.files import write_whole
 from karat.reading.bytes.input_file import InputFile, Progress, is_file
 from karat.reading.bytes.names import is_arrow
@@ -29,6 +29,7 @@ from karat.reading.pairs.arrays import text_column
 from karat.reading.pairs.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, ScoredRows, Truth
 from karat.reading.pairs.data_sets import named_data_set
 from karat.reading.pairs.files import Reading, open_file
+from karat.reading.pairs.places import queries_in
 from karat.reading.pairs.tables import ByQuery, Number, TableRun
 
 Encoded = TypeVar("Encoded")
@@ -92,7 +93,9 @@ def _of_truth(truth: Truth, name: str) -> PairSource:
         raise KaratError("gold documents that are objects with scores cannot be converted", place=name, hint=hint)
     if truth.keyless:
         raise _without_id(name)
-    rows = ScoredRows(list(truth.queries), truth.offsets, text_column(truth.docs), truth.grades, _locate_nothing(name))
+    rows = ScoredRows(
+        list(truth.queries), truth.offsets, text_column(truth.docs), truth.grades, partial(queries_in, name)
+    )
     return PairSource(InMemoryRun(name, (rows,), truth.notes), "grade", is_listed=truth.only_relevant)
 
 
@@ -106,7 +109,7 @@ def _rows(batch: Callable[[], Batch], name: str) -> ScoredRows:
     content = batch()
     if isinstance(content, ScoredMappings):
         docs = text_column(list(chain.from_iterable(content.docs)))
-        return ScoredRows(content.queries, content.offsets, docs, content.scores, _locate_nothing(name))
+        return ScoredRows(content.queries, content.offsets, docs, content.scores, partial(queries_in, name))
     if isinstance(content, RankedLists):
         sizes = np.fromiter(map(len, content.docs), np.int64, len(content.docs))
         offsets = np.concatenate(([0], np.cumsum(sizes)))
@@ -116,13 +119,8 @@ def _rows(batch: Callable[[], Batch], name: str) -> ScoredRows:
         if len(ids) < offsets[-1] or any(each.get("id") is None for each in objects):
             raise _without_id(name)
         ranks = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + 1
-        return ScoredRows(content.queries, offsets, text_column(ids), -ranks.astype(float), _locate_nothing(name))
+        return ScoredRows(content.queries, offsets, text_column(ids), -ranks.astype(float), partial(queries_in, name))
     return content
-
-
-def _locate_nothing(name: str) -> Callable[[str, str], Place]:
-    """A mapping and a list have no line numbers."""
-    return lambda query, doc: Place(name, query=query)  # noqa: ARG005
 
 
 def _without_id(name: str) -> KaratError:

@@ -4,6 +4,8 @@ What has a row per query and document, from a file or not, is a `PairTable`, whi
 a mapping. Readers with a fast path have a slow one that defines the format. Tests compare the two, and errors come
 from the slow one. What is wrong with a pair comes from `pair_checks.py`, whatever its source.
 
+Ground truth in which each judgment names its group, as only trec_eval has it, is read in `judgment_groups.py`.
+
 Of the 7 million lines of a large run, only about ten thousand are about judged documents. So:
 
 1. The file is read in blocks of 8 MB that end where the query changes. A few blocks at a time are processed in
@@ -15,9 +17,9 @@ Of the 7 million lines of a large run, only about ten thousand are about judged 
    an error.
 3. Each row becomes a 64-bit hash of its query and document. A bitmap of the hashes in the ground truth selects the
    rows that may be hits, and sorting the hashes finds duplicates. Rows with equal hashes are then compared as text.
-4. Nothing is sorted to find the rank of a judged document. If a query's rows are in order, the position is the rank;
-   otherwise the rank is the number of documents with a higher score, plus 1. Document ids are compared only if the
-   judged document is in a tie, and then within that tie.
+4. The rank of a judged document is the number of documents with a higher score, plus 1, which bisection in the scores
+   of the query finds. Scores are only sorted for this if they are not in order, and documents never are. Document ids
+   are compared only if the judged document is in a tie, and then within that tie.
 
 Large ground truth is read in the same way, and its documents stay in Arrow columns: they become strings only when they
 are shown. One sorted array of hashes and row numbers finds documents that are judged twice, and later those of the
@@ -33,7 +35,13 @@ Beyond 2^24 rows of a file, they go to a temporary file instead, in 64 partition
 partition after the other is grouped in memory. A mapping is never converted to a table: the judged documents are
 looked up in it.
 
+If rows that are wrong are left out, a block that Arrow cannot parse is halved, and so are its halves, until the wrong
+rows are in small parts. Only these are parsed in Python.
+
 Parquet row groups and Arrow record batches are read ahead in threads, with the queries run-end encoded from the codes
 of Parquet's dictionaries. They are cut, and joined at their borders, into parts of whole queries of the size of a
 block: larger ones would not fit into the processor's cache. Row groups without a reasonable size are streamed.
+
+No row remembers its line. If an error or a finding needs the lines of some documents, the source is read again, once
+for all of them (`places.py`).
 """

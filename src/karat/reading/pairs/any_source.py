@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from karat.documents.key import Key
 from karat.errors import KaratError, require, shown
 from karat.errors.arguments import list_hint
 from karat.reading.bytes.input_file import InputFile, Progress, is_file
+from karat.reading.bytes.rejected_rows import RejectedRows
 from karat.reading.columns import GivenNames, plain_names
 from karat.reading.pairs.containers import Run, Truth
 from karat.reading.pairs.data_sets import is_data_set, qrels_of_split
 from karat.reading.pairs.files import DescribedFile, Reading, open_file
-from karat.reading.pairs.json_files import records_by_query
+from karat.reading.pairs.json_objects import empty_error, records_by_query
 from karat.reading.pairs.mappings import check_matched_by_id, mapping_from_lists, run_from_mapping, truth_from_mapping
 from karat.reading.pairs.objects import adapted, read_object
-from karat.reading.pairs.tables import ByQuery, Number, PairTable, TableRun, truth_from_rows, truth_from_table
+from karat.reading.pairs.places import Locate, queries_in
+from karat.reading.pairs.tables import (
+    ByQuery,
+    Number,
+    PairTable,
+    RepeatedJudgments,
+    TableRun,
+    truth_from_rows,
+    truth_from_table,
+)
 
 if TYPE_CHECKING:
     from karat.reading.pairs.frames import Frame
@@ -46,23 +57,29 @@ def read_truth(
     key: Key = _BY_ID,
     name: str = "the ground truth",
     queries: Container[str] | None = None,
+    rejected: RejectedRows | None = None,
+    repeated: RepeatedJudgments | None = None,
 ) -> Truth:
     """Read the judged documents of each query.
 
     `columns` maps column names, `format` is the format of a file if it is not to be detected, `split` is that of a BEIR
     data set, and `name` is used in errors. If `queries` are named, others are left out of a table, which may be large.
+    With `rejected`, rows that are wrong are left out, and it collects their errors. With `repeated`, documents of a
+    table that are judged twice are no error, and it collects them.
     """
     if isinstance(source, Truth):
         return source
     if isinstance(source, DescribedFile):
-        return read_truth(source.file, columns=source.columns, format=source.format, key=key, name=name)
-    content, notes, name = _open_truth(source, columns, format, split, name)
+        columns, format, source = source.columns, source.format, source.file  # noqa: A001
+    content, notes, name = _open_truth(source, columns, format, split, name, rejected, repeated)
     if isinstance(content, ByQuery):
-        truth = _truth_by_query(content, key, name)
+        truth = _truth_by_query(content, key, name, rejected)
     else:
         check_matched_by_id(key, "a table", name, gold=True)
-        truth = _truth_of_table(content, key, queries)
+        truth = _truth_of_table(content, key, queries, repeated)
     truth = replace(truth, notes=(*notes, *truth.notes))
+    if queries is None and not truth.queries and is_file(source):
+        raise empty_error(name, "grade")
     if queries is None:
         require_truth(truth.queries)
     return truth
@@ -109,6 +126,8 @@ def _open_truth(
     format: str | None,  # noqa: A002
     split: str | None,
     name: str,
+    rejected: RejectedRows | None = None,
+    repeated: RepeatedJudgments | None = None,
 ) -> tuple[ByQuery | PairTable | Truth, tuple[str, ...], str]:
     """What a source of ground truth contains, what the name of a file got wrong, and the name of the source."""
     if isinstance(source, str | os.PathLike) and (split is not None or is_data_set(source)):
@@ -118,12 +137,12 @@ def _open_truth(
     )
     source = adapted(source, "grade", name)
     if is_file(source):
-        file = InputFile.of(source)
+        file = InputFile.of(source).rejecting_into(rejected)
         return *open_file(file, Reading("grade", columns, format)), file.name
-    if table := _of_object(source, "grade", columns, name):
+    if table := _of_object(source, "grade", columns, name, rejected):
         if isinstance(table, ByQuery):
             return table, (), name
-        return replace(truth_from_rows(table.grouped()), notes=table.notes), (), name
+        return replace(truth_from_rows(table.grouped(), repeated), notes=table.notes), (), name
     if isinstance(source, Mapping):
         _reject_columns(columns, "truth_columns")
         return ByQuery(source), (), name
@@ -134,9 +153,14 @@ def _open_truth(
     raise KaratError(f"{shown(source)} is not ground truth", hint=_collect_hint(source) + _TRUTH_HINT)
 
 
-def _truth_of_table(table: PairTable | Truth, key: Key, queries: Container[str] | None = None) -> Truth:
+def _truth_of_table(
+    table: PairTable | Truth,
+    key: Key,
+    queries: Container[str] | None = None,
+    repeated: RepeatedJudgments | None = None,
+) -> Truth:
     """The ground truth in a table: of a file, or in rows that were read already."""
-    return table.normalized_by(key) if isinstance(table, Truth) else truth_from_table(table, key, queries)
+    return table.normalized_by(key) if isinstance(table, Truth) else truth_from_table(table, key, queries, repeated)
 
 
 def require_truth(queries: Sequence[str]) -> None:
@@ -153,47 +177,100 @@ def read_run(
     key: Key = _BY_ID,
     progress: Progress | None = None,
     name: str = "the run",
+    rejected: RejectedRows | None = None,
 ) -> Run:
-    """Read a run. The lines of a file are read later, when the run is ranked."""
+    """Read a run. The lines of a file are read later, when the run is ranked.
+
+    With `rejected`, rows that are wrong are left out, and it collects their errors.
+    """
     if isinstance(source, DescribedFile):
-        return read_run(
-            source.file, truth, columns=source.columns, format=source.format, key=key, progress=progress, name=name
-        )
+        columns, format, source = source.columns, source.format, source.file  # noqa: A001
     source = adapted(source, "score", name)
     if is_file(source):
-        file = InputFile.of(source)
+        file = InputFile.of(source).rejecting_into(rejected)
         content, notes = open_file(file, Reading("score", columns, format))
         if isinstance(content, ByQuery):
-            return _run_by_query(replace(content, notes=(*notes, *content.notes)), key, file.name)
+            return _run_by_query(replace(content, notes=(*notes, *content.notes)), key, file.name, rejected)
         check_matched_by_id(key, "a table", file.name)
         return TableRun(content, progress, notes)
-    if table := _of_object(source, "score", columns, name):
+    if table := _of_object(source, "score", columns, name, rejected):
         if isinstance(table, ByQuery):
-            return _run_by_query(table, key, name)
+            return _run_by_query(table, key, name, rejected)
         check_matched_by_id(key, "a table", name)
         return table.run()
     if isinstance(source, Mapping):
         _reject_columns(columns, "run_columns")
-        return run_from_mapping(source, key, name)
+        return run_from_mapping(source, key, name, rejected=rejected)
     if isinstance(source, Sequence):
         _reject_columns(columns, "run_columns")
-        return run_from_lists(source, truth, key, name)
+        return run_from_mapping(mapping_from_lists(source, truth.queries, name), key, name, rejected=rejected)
     raise KaratError(f"{shown(source)} is not a run", hint=_collect_hint(source) + _RUN_HINT)
 
 
-def _of_object(source: Any, number: Number, columns: GivenNames | None, name: str) -> Frame | ByQuery | None:
+def read_ranks(
+    source: Any,
+    *,
+    columns: GivenNames | None = None,
+    format: str | None = None,  # noqa: A002
+    name: str = "the run",
+    rejected: RejectedRows | None = None,
+) -> Run | None:
+    """The same run with minus its ranks as scores, if it is a table with ranks beside its scores; otherwise None."""
+    if isinstance(source, DescribedFile):
+        columns, format, source = source.columns, source.format, source.file  # noqa: A001
+    columns = {role: column for role, column in (columns or {}).items() if role != "score"}
+    try:
+        source = adapted(source, "rank", name)
+        if is_file(source):
+            content, _ = open_file(InputFile.of(source).rejecting_into(rejected), Reading("rank", columns, format))
+            return None if isinstance(content, ByQuery) else TableRun(content)
+        has_names = hasattr(source, "__arrow_c_stream__") or (
+            isinstance(source, list) and source and type(source[0]) is dict
+        )
+        table = _of_object(source, "rank", columns, name, rejected) if has_names else None
+    except KaratError:  # it has no ranks
+        return None
+    return None if table is None or isinstance(table, ByQuery) else table.run()
+
+
+def locate_judgments(
+    source: Any,
+    columns: GivenNames | None,
+    format: str | None,  # noqa: A002
+    name: str = "the ground truth",
+) -> Locate:
+    """What finds the lines or rows of documents in ground truth, which is read again; or their queries.
+
+    Wrong rows are left out. Ground truth in memory, and what can be read only once, has no lines.
+    """
+    if isinstance(source, DescribedFile):
+        columns, format, source = source.columns, source.format, source.file  # noqa: A001
+    rejected = RejectedRows()
+    content: ByQuery | PairTable | Frame | None = None
+    if isinstance(source, str | os.PathLike | InputFile):
+        file = InputFile.of(source).rejecting_into(rejected)
+        content, name = open_file(file, Reading("grade", columns, format))[0], file.name
+    elif hasattr(source, "__arrow_c_stream__") and not isinstance(source, Iterator):
+        content = _of_object(source, "grade", columns, name, rejected)
+    return partial(queries_in, name) if content is None or isinstance(content, ByQuery) else content.locate
+
+
+def _of_object(
+    source: Any, number: Number, columns: GivenNames | None, name: str, rejected: RejectedRows | None
+) -> Frame | ByQuery | None:
     """The documents in a data frame, in rows or in records with lists of documents; None for anything else."""
     by_role = plain_names(columns)
-    return records_by_query(source, number, by_role, name) or read_object(source, number, by_role, name)
+    by_query = records_by_query(source, number, by_role, name, rejected)
+    return by_query or read_object(source, number, by_role, name, rejected)
 
 
-def _truth_by_query(content: ByQuery, key: Key, name: str) -> Truth:
-    truth = truth_from_mapping(content.documents, key, name)
+def _truth_by_query(content: ByQuery, key: Key, name: str, rejected: RejectedRows | None) -> Truth:
+    truth = truth_from_mapping(content.documents, key, name, rejected)
     return replace(truth, notes=tuple(dict.fromkeys((*content.notes, *truth.notes))))
 
 
-def _run_by_query(content: ByQuery, key: Key, name: str) -> Run:
-    run = run_from_mapping(content.documents, key, name, finite=content.finite)
+def _run_by_query(content: ByQuery, key: Key, name: str, rejected: RejectedRows | None) -> Run:
+    run = run_from_mapping(content.documents, key, name, finite=content.finite, rejected=rejected)
     return replace(run, notes=tuple(dict.fromkeys((*content.notes, *run.notes))))
 
 

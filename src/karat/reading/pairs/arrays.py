@@ -5,7 +5,7 @@ PyArrow's own `pa.array` and `to_numpy` import pandas if it is installed, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, overload
 
@@ -127,6 +127,11 @@ class ColumnBuilder:
 def offset_kind(column: Column) -> type[np.int32 | np.int64]:
     """The type of the offsets at which the texts of a column start."""
     return np.int64 if pa.types.is_large_string(column.type) else np.int32
+
+
+def rows_with(column: Column, texts: Collection[str]) -> Ints:
+    """The rows of a column that contain one of these texts, in order."""
+    return np.flatnonzero(to_bools(pc.is_in(column, text_column([*texts]).cast(column.type))))
 
 
 def contains_text(column: Column, text: str) -> Bools:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Place
 from karat.reading.bytes.arrow_file import LARGEST_COLUMN, ArrowFile, decoded, errors_of, rows_at_once
+from karat.reading.bytes.rejected_rows import row_numbers
 from karat.reading.bytes.threads import in_threads
 from karat.reading.pairs.arrays import Column, concatenate, to_numpy
 from karat.reading.pairs.arrow_columns import checked_columns, rules_of, valid_ids, valid_numbers
@@ -45,6 +46,11 @@ class RowBlock(NamedTuple):
     done: float
     """the share of the file that was read"""
 
+    def places(self, rows: Ints) -> Iterator[Place]:
+        """The file and the numbers of some rows of this block, which are in ascending order."""
+        numbers = row_numbers(self.file.name, rows.tolist(), self.first_row, self.file.file.rejected)
+        return (Place(self.file.name, row=row) for row in numbers)
+
 
 class _Rows(NamedTuple):
     """Some rows of a file as Arrow gives them: a function that reads them, which may be called in a thread."""
@@ -61,7 +67,7 @@ def blocks_of(file: ArrowFile, columns: ReadColumns, number: Number) -> Iterator
             _row_groups(file, opened, native, columns) if file.format == "parquet" else _slices(file, native, columns)
         )
         calls = (partial(_block, file, columns, rules_of(columns, number), each) for each in rows)
-        yield from in_threads(calls, _MOST_READERS)
+        yield from (block for block in in_threads(calls, _MOST_READERS) if len(block.numbers))
 
 
 def _row_groups(
@@ -145,7 +151,7 @@ def _block(file: ArrowFile, columns: ReadColumns, rules: PairRules, rows: _Rows)
         stretches = _stretches(query, places[0])
         docs, values = valid_ids(doc, places[1]), valid_numbers(number, rules, places[2])
         if stretches is None or docs is None or values is None:
-            read = checked_columns(table, columns, rules, file.name, rows.first_row)
+            read = checked_columns(table, columns, rules, file.name, file.file.rejected, rows.first_row)
             encoded = pc.run_end_encode(read.query)
             stretches, docs, values = (encoded.values, to_numpy(encoded.run_ends, np.int32)), read.doc, read.number
     return RowBlock(file, rows.first_row, *stretches, docs, values, rows.done)

@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 from karat.data.judged import Floats
 from karat.errors import KaratError, Place, enumeration, shown
 from karat.reading.bytes.arrow_file import decoded, plain_type
+from karat.reading.bytes.rejected_rows import RejectedRows, reject
 from karat.reading.columns import Guess, check_unique
 from karat.reading.columns.spellings import find_column
 from karat.reading.pairs.arrays import Column, concatenate, text_column, to_floats
 from karat.reading.pairs.columns import LARGEST_WHOLE, ReadColumns, columns_with_lists
-from karat.reading.pairs.json_files import ObjectSource, documents_by_query
+from karat.reading.pairs.json_objects import ObjectSource, documents_by_query
 from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.reading.pairs.pair_checks import (
     LONGEST_ID,
@@ -84,8 +85,18 @@ def valid_numbers(column: pa.ChunkedArray, rules: PairRules, place: Place | str)
     return ordered(values, rules) if is_usual else None
 
 
-def checked_columns(table: pa.Table, columns: ReadColumns, rules: PairRules, name: str, first_row: int = 0) -> Columns:
-    """The pairs in the rows of a table, read one by one; an error names the first row that is wrong, and the column."""
+def checked_columns(
+    table: pa.Table,
+    columns: ReadColumns,
+    rules: PairRules,
+    name: str,
+    rejected: RejectedRows | None,
+    first_row: int = 0,
+) -> Columns:
+    """The pairs in the rows of a table, read one by one; an error names the first row that is wrong, and the column.
+
+    With `rejected`, such rows are left out.
+    """
     names = columns.names
     values = [decoded(table[column], Place(name, column=column)) for column in names]
 
@@ -96,7 +107,7 @@ def checked_columns(table: pa.Table, columns: ReadColumns, rules: PairRules, nam
     def place(row: int, column: int) -> Place:
         return Place(name, row=first_row + row, column=names[column])
 
-    return columns_of(checked_pairs(rows(), rules, place))
+    return columns_of(checked_pairs(rows(), rules, place, rejected))
 
 
 def text_ids(column: pa.ChunkedArray, place: Place | str, first_row: int = 0) -> Column:
@@ -181,12 +192,23 @@ def list_columns(
 
 
 def read_lists(
-    name: str, rows: Iterable[tuple[Place, Mapping[str, Any]]], number: Number, columns: ListColumns
+    name: str,
+    rows: Iterable[tuple[Place, Mapping[str, Any]]],
+    number: Number,
+    columns: ListColumns,
+    rejected: RejectedRows | None = None,
 ) -> ByQuery:
     """The documents of each query, in rows with their places."""
-    read = [(place, {**row, columns.doc: _documents(row, columns, place)}) for place, row in rows]
-    places, objects = [place for place, _ in read], [row for _, row in read]
-    source = ObjectSource(name, lambda _: [(range(len(objects)), objects)], places.__getitem__)
+    places: list[Place] = []
+    objects: list[dict[str, Any]] = []
+    for place, row in rows:
+        try:
+            objects.append({**row, columns.doc: _documents(row, columns, place)})
+            places.append(place)
+        except KaratError as error:
+            reject(error, rejected)
+    read = [(range(len(objects)), objects)]
+    source = ObjectSource(name, lambda *_: read, places.__getitem__, rejected=rejected)
     return documents_by_query(source, number, columns)
 
 

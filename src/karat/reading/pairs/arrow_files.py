@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.compute as pc
+import numpy as np
 
 from karat.errors import KaratError, Place, shown
 from karat.reading.bytes.arrow_file import ArrowFile, errors_of
 from karat.reading.bytes.input_file import InputFile, Progress
 from karat.reading.bytes.names import ArrowFormat
+from karat.reading.pairs.arrays import row_indices, rows_with
 from karat.reading.pairs.arrow_blocks import RowBlock, blocks_of, parts_of
 from karat.reading.pairs.arrow_columns import id_notes, list_columns, read_lists
 from karat.reading.pairs.columns import ReadColumns, columns_to_read
 from karat.reading.pairs.numeric_ids import Note
-from karat.reading.pairs.tables import ByQuery, Columns, Number, both
+from karat.reading.pairs.places import Pair, PlacedPair
+from karat.reading.pairs.tables import ByQuery, Columns, Number
 
 
 def open_arrow(
@@ -31,7 +33,8 @@ def open_arrow(
     opened = [ArrowFile(file, format) for file in files]
     schemas = [file.schema() for file in opened]
     if lists := list_columns(schemas[0], number, by_role, name):
-        return read_lists(name, (row for file in opened for row in _rows(file, lists.present)), number, lists)
+        rows = (row for file in opened for row in _rows(file, lists.present))
+        return read_lists(name, rows, number, lists, files[0].rejected)
     columns = [
         columns_to_read(schema.names, number, by_role, file.name) for file, schema in zip(opened, schemas, strict=True)
     ]
@@ -64,18 +67,15 @@ class ArrowTable:
     def small(self, progress: Progress | None = None) -> None:
         """None: these files are read with Arrow, however small they are."""
 
-    def locate(self, query: str, doc: str) -> Place:
-        """The first two rows with this query and document: `run.parquet, rows 3 and 7`."""
-        places: list[Place] = []
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The rows with these queries and documents."""
         for block in self._blocks():
-            for at in pc.indices_nonzero(pc.equal(block.queries, query)).to_pylist():
-                start = int(block.ends[at - 1]) if at else 0
-                docs = block.docs.slice(start, int(block.ends[at]) - start)
-                rows = pc.indices_nonzero(pc.equal(docs, doc)).to_pylist()
-                places += [Place(block.file.name, row=block.first_row + start + row) for row in rows]
-            if len(places) > 1:
-                return both(*places[:2])
-        return Place(self.name)
+            rows = rows_with(block.docs, {doc for _, doc in pairs})
+            queries = block.queries.take(row_indices(np.searchsorted(block.ends, rows, side="right"))).to_pylist()
+            docs = block.docs.take(row_indices(rows)).to_pylist()
+            for place, pair in zip(block.places(rows), zip(queries, docs, strict=True), strict=True):
+                if pair in pairs:
+                    yield pair, place
 
     def empty_error(self) -> KaratError:
         """The error for a table without rows."""

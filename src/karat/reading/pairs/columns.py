@@ -45,7 +45,7 @@ class ReadColumns:
 
 def columns_to_read(
     names: Sequence[str],
-    number: Literal["grade", "score"],
+    number: Literal["grade", "score", "rank"],
     by_role: Mapping[str, str] | None,
     place: Place | str,
     noun: Noun = "column",
@@ -71,7 +71,7 @@ def columns_to_read(
 
 
 def lists_to_read(
-    record: Mapping[str, object], number: Literal["grade", "score"], by_role: Mapping[str, str] | None
+    record: Mapping[str, object], number: Literal["grade", "score", "rank"], by_role: Mapping[str, str] | None
 ) -> ReadColumns | None:
     """The fields of the query and of a list of its documents; None if a record has no such list.
 
@@ -88,7 +88,7 @@ def lists_to_read(
 def columns_with_lists(
     names: Sequence[str],
     lists: Collection[str],
-    number: Literal["grade", "score"],
+    number: Literal["grade", "score", "rank"],
     by_role: Mapping[str, str] | None,
     noun: Noun,
 ) -> ReadColumns | None:
@@ -119,7 +119,7 @@ def columns_with_lists(
 
 def _checked(by_role: Mapping[str, str] | None, number: str) -> dict[str, str]:
     """The names of columns that are given, by role; an error if one is not a text, or has another role."""
-    roles = ("query", "doc", number, *(["rank"] if number == "score" else []))
+    roles = ("query", "doc", *(["grade"] if number == "grade" else ["score", "rank"]))
     for role, name in (by_role or {}).items():
         if not isinstance(name, str):
             hint = f"Pass the name of the column for {shown(role)} as a string."
@@ -130,7 +130,7 @@ def _checked(by_role: Mapping[str, str] | None, number: str) -> dict[str, str]:
     return dict(by_role or {})
 
 
-def _hint(names: Sequence[str], number: Literal["grade", "score"], missing: Sequence[str]) -> Message:
+def _hint(names: Sequence[str], number: Literal["grade", "score", "rank"], missing: Sequence[str]) -> Message:
     """What to do if columns are missing."""
     other = "it has another name" if len(missing) == 1 else "they have other names"
     columns = Parameter("truth_columns" if number == "grade" else "run_columns", dict.fromkeys(missing, "NAME"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from karat.data.caching import cached_property
-from karat.data.judged import Bools, Floats, Ints
+from karat.data.judged import Bools, Floats, Ints, stretches
 from karat.documents.fields import DocumentLike
 from karat.documents.key import Key, TextOfId
-from karat.errors import KaratError, Place
+from karat.errors import KaratError
 from karat.reading.pairs.digests import LazyDigests, truth_digests
 from karat.reading.pairs.numeric_ids import Note
+from karat.reading.pairs.places import Locate, Pair, PlacedPair, queries_in
 
 if TYPE_CHECKING:
     from karat.reading.pairs.arrays import Column
@@ -29,8 +30,8 @@ class GradesFromLabels:
 
     rows: Bools
     by: str
-    calls: Sequence[Any] = ()
-    """the calls to models in the verdict files (`labels.calls.Call`)"""
+    records: Any = None
+    """the verdict files with these labels, as they were read (`VerdictRecords`)"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,23 +194,37 @@ class ScoredMappings:
         """The documents of one query, by its position in `queries`."""
         return list(self.docs[at])
 
+    def ids(self, rows: Ints) -> list[str]:
+        """The documents in some rows; those of a query follow each other."""
+        queries = np.searchsorted(self.offsets, rows, side="right") - 1
+        places = (rows - self.offsets[queries]).tolist()
+        ids: list[str] = []
+        for start, stop in pairwise(stretches(queries).tolist()):
+            ids += map(self.of_query(queries[start]).__getitem__, places[start:stop])
+        return ids
+
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
     """Documents with scores, as columns; query i has the rows `offsets[i]` to `offsets[i + 1]`.
 
-    `locate(query, doc)` names the two lines of the source in which a duplicate appears, for an error.
+    `locate` finds the lines of the source in which some of the documents are, for errors and findings.
     """
 
     queries: list[str]
     offsets: Ints
     docs: Column
     scores: Floats
-    locate: Callable[[str, str], Place]
+    locate: Locate
 
     def segments(self, rows: Ints) -> Ints:
         """The query of each row, by its position in `queries`."""
         return np.searchsorted(self.offsets, rows, side="right") - 1
+
+    def pairs_of(self, rows: Ints) -> list[Pair]:
+        """The query and the document of some rows."""
+        segments = self.segments(rows).tolist()
+        return [(self.queries[segment], doc) for segment, doc in zip(segments, self.ids(rows), strict=True)]
 
     def by_query(self) -> Iterator[list[str]]:
         """The documents of each query. Nothing is converted before it is needed."""
@@ -233,6 +248,12 @@ class ScoredRows:
         sizes = np.diff(self.offsets)
         rows = self.where(np.repeat(wanted, sizes))
         return replace(rows, queries=queries, offsets=np.concatenate(([0], np.cumsum(sizes[wanted]))))
+
+    def ids(self, rows: Ints) -> list[str]:
+        """The documents in some rows."""
+        from karat.reading.pairs.arrays import row_indices
+
+        return list(self.docs.take(row_indices(rows)).to_pylist())
 
     def hashes(self) -> Hashes:
         """The hash of each row."""
@@ -269,6 +290,9 @@ class Run(Protocol):
     def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
         """The run in batches of complete queries."""
 
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The places at which pairs of a query and a document are listed, for errors and findings."""
+
     def empty_error(self) -> Exception | None:
         """The error to raise if the run is empty; None if an empty run is valid."""
 
@@ -290,6 +314,10 @@ class InMemoryRun:
 
     def grouped_batches(self) -> Iterator[Callable[[], Batch]]:
         raise AssertionError("a run in memory has each query only once")
+
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The queries of pairs: a mapping has no lines."""
+        return queries_in(self.name, pairs)
 
     def empty_error(self) -> None:
         """None: an empty mapping means that the system retrieved nothing."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from io import StringIO
 
 import numpy as np
@@ -17,27 +18,73 @@ import pyarrow.csv as arrow_csv
 from numpy.typing import NDArray
 
 from karat.data.judged import Ints
+from karat.reading.bytes.blocks import Block
 from karat.reading.bytes.delimited_text import row_ends
-from karat.reading.bytes.input_file import BOM, Block
+from karat.reading.bytes.input_file import BOM
 from karat.reading.bytes.line_ends import LONGEST_LINE, last_line_end
 from karat.reading.pairs.arrays import Column, concatenate, offset_kind, to_floats
 from karat.reading.pairs.delimited import parse_rows
 from karat.reading.pairs.delimited_layout import DelimitedLayout
-from karat.reading.pairs.pair_checks import LONGEST_ID, PairRules, are_valid, ordered
+from karat.reading.pairs.pair_checks import LONGEST_ID, PairColumns, PairRules, are_valid, ordered
 from karat.reading.pairs.tables import Columns, Number, columns_of
 
 _QUOTE, _NEWLINE, _RETURN, _BLANK, _APOSTROPHE = b"\"\n\r '"
 # A value that goes on for longer is one that is not closed: the row is cut, and becomes an error.
 _LONGEST_ROW = 16 * LONGEST_LINE
 _TAIL = 1 << 16  # bytes
+_SMALL_PART = 1 << 16
 
 
 def read_block(block: Block, layout: DelimitedLayout, number: Number, is_guarded: Callable[[], bool]) -> Columns:
     """The columns of a block: with Arrow if possible, otherwise row by row."""
-    columns = _parse_with_arrow(block.data, layout, layout.rules(number))
-    if columns is None:
-        columns = columns_of(parse_rows(block, layout, number, is_guarded))
-    return columns
+    return read_quickly(
+        block,
+        lambda part: _parse_with_arrow(part.data, layout, layout.rules(number)),
+        lambda part: parse_rows(part, layout, number, is_guarded),
+        partial(_row_end_after, separator=layout.separator),
+    )
+
+
+def read_quickly(
+    block: Block,
+    quick: Callable[[Block], Columns | None],
+    slow: Callable[[Block], PairColumns],
+    row_end_after: Callable[[memoryview, int], int],
+) -> Columns:
+    """The columns of a block as the quick reader reads them or, if it cannot, the slow one.
+
+    If rows that are wrong are left out, the slow one reads only small parts with such rows: a block is halved until
+    they are found. `row_end_after` is where a row ends after a byte; 0 if that is not known.
+    """
+    columns = quick(block)
+    if columns is not None:
+        return columns
+    size = len(block.data)
+    cut = row_end_after(block.data, size // 2) if block.source.rejected is not None and size > _SMALL_PART else 0
+    if not 0 < cut < size:
+        return columns_of(slow(block))
+    halves = (block.start(cut), block.without_start(cut))
+    read = [read_quickly(half, quick, slow, row_end_after) for half in halves]
+    queries, docs, numbers = zip(*read, strict=True)
+    return Columns(concatenate(queries), concatenate(docs), np.concatenate(numbers))
+
+
+def line_end_after(data: memoryview, at: int) -> int:
+    """Where the line with a byte ends; 0 if that is not found."""
+    line_end = bytes(data[at : at + LONGEST_LINE]).find(b"\n")
+    return at + line_end + 1 if line_end >= 0 else 0
+
+
+def _row_end_after(data: memoryview, at: int, separator: str) -> int:
+    """Where a row ends after a byte; 0 if quotation marks leave that open."""
+    text = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(text == _QUOTE)
+    if not len(quotes):
+        return line_end_after(data, at)
+    if len(quotes) % 2 or not _are_around_values(quotes, text, separator):
+        return 0
+    ends = _row_ends(bytearray(data), separator)
+    return next(iter(ends[np.searchsorted(ends, at) :].tolist()), 0)
 
 
 def last_row_end(data: bytearray, layout: DelimitedLayout, *, whole_queries: bool) -> int:

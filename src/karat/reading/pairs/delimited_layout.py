@@ -17,7 +17,7 @@ from karat.reading.bytes.delimited_text import first_rows, likely_separator, par
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.columns.spellings import Role, is_spelling
 from karat.reading.pairs.columns import columns_to_read
-from karat.reading.pairs.pair_checks import PairRules, hint_on_column, number_in
+from karat.reading.pairs.pair_checks import NoPairsError, PairRules, hint_on_column, number_in
 from karat.reading.pairs.tables import Number
 from karat.reading.pairs.trec import has_width_of_trec
 
@@ -134,7 +134,7 @@ def empty_error(name: str, number: Number) -> KaratError:
     """The error for a file without rows."""
     kind = "run" if number == "score" else "ground truth"
     hint = f"Each row has a query, a document and a {number}; a header names the columns: query,doc,{number}."
-    return KaratError(f"the {kind} is empty", place=name, hint=hint)
+    return NoPairsError(f"the {kind} is empty", place=name, hint=hint)
 
 
 def separator_of(text: str) -> str:

@@ -7,7 +7,7 @@ always a row, and never the documents of a query: these are a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from karat.data.caching import cached_property
 from karat.data.judged import Floats
 from karat.errors import KaratError, Place, shown
-from karat.reading.pairs.arrays import Column, ColumnBuilder, text_column
+from karat.reading.bytes.rejected_rows import RejectedRows, reject, row_numbers
+from karat.reading.pairs.arrays import Column, ColumnBuilder, row_indices, rows_with, text_column
 from karat.reading.pairs.arrow_columns import (
     checked_columns,
     id_notes,
@@ -34,7 +34,6 @@ from karat.reading.pairs.arrow_columns import (
 from karat.reading.pairs.columns import ReadColumns, columns_to_read
 from karat.reading.pairs.containers import ScoredRows
 from karat.reading.pairs.grouping import (
-    Locate,
     NumberedRows,
     as_batches,
     group_by_query,
@@ -44,7 +43,8 @@ from karat.reading.pairs.grouping import (
 from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.reading.pairs.objects import is_row
 from karat.reading.pairs.pair_checks import PairColumns, PairRules, checked_pairs, valid_pairs
-from karat.reading.pairs.tables import MOST_ROWS, ByQuery, Number
+from karat.reading.pairs.places import Locate, Pair, PlacedPair
+from karat.reading.pairs.tables import MOST_ROWS, ByQuery, Columns, Number
 from karat.reading.records.paths import field_names_of
 from karat.reading.records.record_files import records_from_frame
 
@@ -55,7 +55,7 @@ _LISTS = "Pass documents as lists: [[doc, ...], [doc, ...]]."
 
 @dataclass(frozen=True)
 class Frame:
-    """The columns that are read from a data frame; `locate` finds the two rows of a duplicate, for an error."""
+    """The columns that are read from a data frame; `locate` finds rows, for an error."""
 
     name: str
     query: Column
@@ -65,25 +65,32 @@ class Frame:
     notes: tuple[Note, ...]
 
     @classmethod
-    def of(cls, source: Any, number: Number, names: Mapping[str, str] | None, name: str) -> Frame | ByQuery:
+    def of(
+        cls,
+        source: Any,
+        number: Number,
+        names: Mapping[str, str] | None,
+        name: str,
+        rejected: RejectedRows | None = None,
+    ) -> Frame | ByQuery:
         """Read a data frame, with a row per pair or per query; `names` are the names of its columns, by role."""
         table = arrow_table(source, name, _HINT)
         if lists := list_columns(table.schema, number, names, name):
             selected = table.select(lists.present)
-            return read_lists(name, records_from_frame(selected, name), number, lists)
+            return read_lists(name, records_from_frame(selected, name), number, lists, rejected)
         columns = columns_to_read(table.column_names, number, names, name)
         rules = rules_of(columns, number)
         query, doc = (valid_ids(table[column], Place(name, column=column)) for column in (columns.query, columns.doc))
         values = valid_numbers(table[columns.number], rules, Place(name, column=columns.number))
         if query is None or doc is None or values is None:
-            query, doc, values = checked_columns(table, columns, rules, name)
+            query, doc, values = checked_columns(table, columns, rules, name, rejected)
         notes = (*columns.note(name), *id_notes(table.schema, columns, name))
-        return cls.from_columns(name, query, doc, values, notes)
+        return cls.from_columns(name, Columns(query, doc, values), notes, rejected)
 
     @classmethod
-    def from_columns(cls, name: str, query: Column, doc: Column, number: Floats, notes: tuple[Note, ...]) -> Frame:
-        """Rows that were read already."""
-        return cls(name, query, doc, number, partial(_locate, query, doc, name), notes)
+    def from_columns(cls, name: str, columns: Columns, notes: tuple[Note, ...], rejected: RejectedRows | None) -> Frame:
+        """Rows that were read already, without those that were rejected."""
+        return cls(name, *columns, partial(_locate, columns, name, rejected), notes)
 
     def run(self) -> FrameRun:
         """The run in the rows."""
@@ -122,6 +129,10 @@ class FrameRun:
     def _rows(self) -> NumberedRows:
         return number_queries(self.frame.query, self.frame.doc, self.frame.number)
 
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The rows with these queries and documents."""
+        return self.frame.locate(pairs)
+
     def empty_error(self) -> None:
         """None: an empty data frame means that the system retrieved nothing."""
 
@@ -146,19 +157,27 @@ def arrow_table(source: Any, name: str, hint: str) -> pa.Table:
         raise KaratError(f"cannot be read as a table: {error}", place=name, hint=hint) from None
 
 
-def _locate(query: Column, doc: Column, name: str, one_query: str, one_doc: str) -> Place:
-    """The first two rows with this query and document."""
-    rows = pc.indices_nonzero(pc.and_(pc.equal(query, one_query), pc.equal(doc, one_doc))).to_pylist()
-    return Place(name, row=(rows[0], rows[1]))
+def _locate(
+    columns: Columns, name: str, rejected: RejectedRows | None, pairs: Collection[Pair]
+) -> Iterator[PlacedPair]:
+    """The rows with these queries and documents."""
+    rows = rows_with(columns.doc, {doc for _, doc in pairs})
+    queries, docs = (column.take(row_indices(rows)).to_pylist() for column in (columns.query, columns.doc))
+    numbers = row_numbers(name, rows.tolist(), 0, rejected)
+    for row, pair in zip(numbers, zip(queries, docs, strict=True), strict=True):
+        if pair in pairs:
+            yield pair, Place(name, row=row)
 
 
-def read_rows(rows: Iterable[Any], number: Number, by_role: Mapping[str, str] | None, name: str) -> Frame:
+def read_rows(
+    rows: Iterable[Any], number: Number, by_role: Mapping[str, str] | None, name: str, rejected: RejectedRows | None
+) -> Frame:
     """The rows of a list or an iterator, in memory as columns; `by_role` are names of fields."""
     queries, docs, numbers = ColumnBuilder(), ColumnBuilder(), bytearray()
     iterator, start = iter(rows), 0
     reader: _RowReader | None = None
     while chunk := list(islice(iterator, _ROWS_AT_ONCE)):
-        reader = reader or _RowReader(chunk[0], number, by_role, name)
+        reader = reader or _RowReader(chunk[0], number, by_role, name, rejected)
         pairs = reader.read(chunk, start)
         queries.append(text_column(pairs.queries))
         docs.append(text_column(pairs.docs))
@@ -170,7 +189,8 @@ def read_rows(rows: Iterable[Any], number: Number, by_role: Mapping[str, str] | 
                 f"more than {MOST_ROWS:,} rows, which are read into memory together", place=name, hint=hint
             )
     notes = reader.notes() if reader else ()
-    return Frame.from_columns(name, queries.column(), docs.column(), np.frombuffer(numbers, np.float64), notes)
+    columns = Columns(queries.column(), docs.column(), np.frombuffer(numbers, np.float64))
+    return Frame.from_columns(name, columns, notes, rejected)
 
 
 @dataclass
@@ -181,6 +201,7 @@ class _RowReader:
     number: Number
     by_role: Mapping[str, str] | None
     name: str
+    rejected: RejectedRows | None
     _columns: dict[tuple[str, ...], ReadColumns] = field(default_factory=dict)
     """the fields to read, by the names of all fields of a row"""
     _numeric: set[IdKind] = field(default_factory=set)
@@ -192,8 +213,9 @@ class _RowReader:
         except (TypeError, ValueError, LookupError, AttributeError):
             pairs = None
         if pairs is None:  # reading the rows one by one finds out what is wrong, and where
-            rows = (self._values(entry, at) for at, entry in enumerate(chunk, start))
-            pairs = checked_pairs(rows, self._rules, lambda row, _: Place(self.name, row=start + row))
+            read: list[int] = []
+            rows = self._rows(chunk, start, read)
+            pairs = checked_pairs(rows, self._rules, lambda row, _: Place(self.name, row=read[row]), self.rejected)
         self._numeric.update(pairs.numeric)
         return pairs
 
@@ -231,6 +253,17 @@ class _RowReader:
             getters = [itemgetter(name) if kind is dict else attrgetter(name) for name in names]
         queries, docs, numbers = (list(map(get, chunk)) for get in getters)
         return queries, docs, numbers
+
+    def _rows(self, chunk: Sequence[Any], start: int, read: list[int]) -> Iterator[tuple[Any, Any, Any]]:
+        """The values of each row, whose number is added to those that were `read`."""
+        for at, entry in enumerate(chunk, start):
+            try:
+                values = self._values(entry, at)
+            except KaratError as error:
+                reject(error, self.rejected)
+                continue
+            read.append(at)
+            yield values
 
     def _values(self, entry: Any, at: int) -> tuple[Any, Any, Any]:
         """The query, the document and the number of a row, or an error that says why it is none."""

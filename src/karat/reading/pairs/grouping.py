@@ -13,15 +13,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from karat.data.judged import Floats, Ints
-from karat.errors import Place
 from karat.reading.pairs.arrays import Column, ColumnBuilder, row_indices, to_numpy
 from karat.reading.pairs.containers import ScoredRows
+from karat.reading.pairs.places import Locate
 
 # As many rows as a block of a file usually has.
 _ROWS_PER_BATCH = 1 << 18
 _PEEK = 1 << 10  # rows
-
-Locate = Callable[[str, str], Place]
 
 
 class NumberedRows(NamedTuple):

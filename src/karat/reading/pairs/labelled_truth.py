@@ -12,7 +12,7 @@ from karat.data.judged import Ints
 from karat.reading.pairs.containers import GradesFromLabels, Truth
 
 
-def with_labels(truth: Truth, grades: Mapping[str, Mapping[str, float]], by: str, calls: Sequence[Any] = ()) -> Truth:
+def with_labels(truth: Truth, grades: Mapping[str, Mapping[str, float]], by: str, records: Any = None) -> Truth:
     """Ground truth with grades, by query and document id, for documents that it does not judge; `by` gave them.
 
     Those are documents that it lacks, or that have a negative grade. Grades for other documents, and those of queries
@@ -51,7 +51,7 @@ def with_labels(truth: Truth, grades: Mapping[str, Mapping[str, float]], by: str
         scores=scores,
         documents=None if truth.documents is None else _reordered(truth.documents, docs, order),
         only_relevant=truth.only_relevant and not from_labels.any(),
-        labels=GradesFromLabels(from_labels, by, calls),
+        labels=GradesFromLabels(from_labels, by, records),
     )
 
 

@@ -7,19 +7,20 @@ import os
 import struct
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from karat.data.judged import Floats, Ints
 from karat.documents.fields import DocumentLike, document_scores
-from karat.documents.ids import all_text, reject_lone_surrogates
+from karat.documents.ids import all_text
 from karat.documents.key import Key, TextOfId
 from karat.errors import KaratError, MessagePart, Parameter, Place, plural, shown
 from karat.errors.arguments import is_list_like, sorted_set
+from karat.reading.bytes.rejected_rows import RejectedRows, reject
 from karat.reading.pairs.containers import Batch, InMemoryRun, RankedLists, ScoredMappings, Truth
 from karat.reading.pairs.numeric_ids import IdKind, Note, numeric_ids_note
 from karat.reading.pairs.pair_checks import PairRules, checked_pairs, id_text, may_be_true_or_false, valid_ids
@@ -30,22 +31,25 @@ _QUERIES_TO_LOOK_AT, _FEW_DOCUMENTS = 100, 16
 _SEVERAL_RUNS = "Evaluate several runs with evaluate_runs."
 
 
-def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth:
-    """Ground truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`; every listed document has grade 1."""
-    golds: dict[str, dict[str, float]] = {}
-    graded: dict[str, dict[Any, Any]] = {}
+def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str, rejected: RejectedRows | None = None) -> Truth:
+    """Ground truth from `{query: {doc: grade}}` or `{query: [doc, ...]}`; every listed document has grade 1.
+
+    With `rejected`, pairs and lists that are wrong are left out, and so are queries whose ids are.
+    """
+    with_ids = _with_query_ids(queries, name, rejected)
+    graded, lists = _mappings_and_lists(with_ids, key, name, "grades")
+    golds: dict[str, dict[str, float]] = {query: {} for query in with_ids} if lists else {}  # in their order
     scored: dict[str, Mapping[str | None, float]] = {}
     originals: dict[str, Mapping[str | None, DocumentLike]] = {}
     bad_scores: KaratError | None = None
     keyless, numeric = 0, False
-    for query, docs in _with_query_ids(queries, name):
-        if type(docs) is dict or isinstance(docs, Mapping):
-            graded[query] = golds[query] = _by_id(docs, key, name, query, "grades")
-            continue
+    for query, docs in lists.items():
         place = Place(name, query=query)
-        documents = list(_iterable(docs, place, _TRUTH_HINT))
+        if (keyed := _keyed(docs, place, _TRUTH_HINT, key.of_golds, rejected)) is None:
+            del golds[query]
+            continue
+        documents, listed = keyed
         numeric = numeric or _has_numeric_ids(documents, key)
-        listed = key.of(documents, place)
         keyless += sum(not doc for doc in listed)
         golds[query] = {doc: 1.0 for doc in listed if doc}
         if any(one is not other for one, other in zip(listed, documents, strict=True)):
@@ -56,13 +60,9 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
                 scored[query] = by_key
         except KaratError as error:
             bad_scores = bad_scores or error
-    read = _read_pairs(graded, PairRules("grade", "Every document needs a grade."), name)
+    read = _read_pairs(graded, PairRules("grade", "Every document needs a grade."), name, rejected)
     golds |= read.docs
-    offsets, grades = read.offsets, read.numbers
-    if len(graded) < len(golds):
-        offsets, grades = _flat(golds)
-        if key.field == "id":
-            reject_lone_surrogates(chain.from_iterable(golds.values()), name)
+    offsets, grades = (read.offsets, read.numbers) if len(graded) == len(golds) else _flat(golds)
     docs_in_order = list(chain.from_iterable(golds.values()))
     scores: Floats | None = None
     if scored:
@@ -87,25 +87,25 @@ def truth_from_mapping(queries: Mapping[Any, Any], key: Key, name: str) -> Truth
     return truth.normalized_by(key) if graded else truth
 
 
-def run_from_mapping(queries: Mapping[Any, Any], key: Key, name: str, *, finite: bool = False) -> InMemoryRun:
+def run_from_mapping(
+    queries: Mapping[Any, Any], key: Key, name: str, *, finite: bool = False, rejected: RejectedRows | None = None
+) -> InMemoryRun:
     """A run from `{query: {doc: score}}` or `{query: [doc, ...]}`; queries may mix the two forms.
 
-    With `finite`, an infinite score is an error.
+    With `finite`, an infinite score is an error. With `rejected`, pairs and lists that are wrong are left out, and so
+    are queries whose ids are.
     """
-    scored: dict[str, dict[Any, Any]] = {}
+    scored, lists = _mappings_and_lists(_with_query_ids(queries, name, rejected), key, name, "scores")
     listed: dict[str, Sequence[str | None]] = {}
     originals: list[Sequence[DocumentLike]] = []
     numeric = False
-    for query, docs in _with_query_ids(queries, name):
-        if type(docs) is dict or isinstance(docs, Mapping):
-            scored[query] = _by_id(docs, key, name, query, "scores")
-        else:
-            place = Place(name, query=query)
-            documents = list(_iterable(docs, place, _RUN_HINT))
+    for query, docs in lists.items():
+        if keyed := _keyed(docs, Place(name, query=query), _RUN_HINT, key.of_retrieved, rejected):
+            documents, listed[query] = keyed
             numeric = numeric or _has_numeric_ids(documents, key)
-            listed[query] = key.of_retrieved(documents, place)
             originals.append(documents)
-    read = _read_pairs(scored, PairRules("score", "Every document needs a score.", finite, _SEVERAL_RUNS), name)
+    rules = PairRules("score", "Every document needs a score.", finite, _SEVERAL_RUNS)
+    read = _read_pairs(scored, rules, name, rejected)
     parts: list[Batch] = []
     if scored:
         parts.append(ScoredMappings(list(read.docs), list(read.docs.values()), read.numbers, read.offsets))
@@ -182,24 +182,43 @@ def _is_id(key: Key) -> bool:
     return key.field == "id" or isinstance(key, TextOfId)
 
 
-def _with_query_ids(queries: Mapping[Any, Any], name: str) -> Iterable[tuple[str, Any]]:
-    """The id of each query as a text, with its documents."""
+def _with_query_ids(queries: Mapping[Any, Any], name: str, rejected: RejectedRows | None) -> dict[str, Any]:
+    """The documents of each query, by its id as a text."""
     if type(queries) is dict:
         keys, documents = (*queries,), (*queries.values(),)
     else:
         keys, documents = zip(*queries.items(), strict=True) if queries else ((), ())
-    ids = valid_ids(keys) or [_query_id(key, name) for key in keys]
-    if len(set(ids)) < len(ids):
-        twice = next(query for query, times in Counter(ids).items() if times > 1)
-        raise KaratError(f"query {twice} appears twice, once as text and once as a number", place=name)
-    return zip(ids, documents, strict=True)
+    ids: Sequence[str | None] = valid_ids(keys) or [_query_id(key, name, rejected) for key in keys]
+    by_query = dict(zip(ids, documents, strict=True))
+    if len(by_query) < len(ids) and (twice := [query for query, times in Counter(ids).items() if query and times > 1]):
+        raise KaratError(f"query {twice[0]} appears twice, once as text and once as a number", place=name)
+    by_query.pop(None, None)
+    return cast("dict[str, Any]", by_query)
 
 
-def _query_id(value: object, name: str) -> str:
+def _query_id(value: object, name: str, rejected: RejectedRows | None) -> str | None:
+    """The id of a query; None if it is wrong, and the query is left out."""
     try:
         return id_text(value, "query")
     except KaratError as error:
-        raise error.but(place=name) from None
+        reject(error.but(place=name if rejected is None else Place(name, query=shown(value))), rejected)
+        return None
+
+
+def _keyed(
+    docs: object,
+    place: Place,
+    hint: str,
+    keys_of: Callable[[list[Any], Place], list[str | None]],
+    rejected: RejectedRows | None,
+) -> tuple[list[Any], list[str | None]] | None:
+    """A list of documents, and their keys; None if one of them is wrong, and the list is left out."""
+    try:
+        documents = list(_iterable(docs, place, hint))
+        return documents, keys_of(documents, place)
+    except KaratError as error:
+        reject(error, rejected)
+        return None
 
 
 def _iterable(docs: object, place: Place, hint: str) -> Iterable[object]:
@@ -224,15 +243,24 @@ def _has_numeric_ids(documents: Sequence[object], key: Key) -> bool:
     return key.field == "id" and not all_text(documents) and any(isinstance(each, Integral) for each in documents)
 
 
-def _by_id(
-    docs: Mapping[Any, Any], key: Key, name: str, query: str, numbers: Literal["grades", "scores"]
-) -> dict[Any, Any]:
-    """The numbers of documents that are known by their ids."""
-    if docs and not _is_id(key):
-        container, place = f"a mapping of documents to {numbers}", Place(name, query=query)
-        check_matched_by_id(key, container, place, gold=numbers == "grades")
-    # The methods of a subclass may do anything.
-    return docs if type(docs) is dict else dict(docs.items())
+def _mappings_and_lists(
+    by_query: dict[str, Any], key: Key, name: str, numbers: Literal["grades", "scores"]
+) -> tuple[dict[str, dict[Any, Any]], dict[str, Any]]:
+    """The queries whose documents have numbers and are known by their ids; and all other queries."""
+    if _is_id(key) and set(map(type, by_query.values())) <= {dict}:  # as usual
+        return by_query, {}
+    mappings: dict[str, dict[Any, Any]] = {}
+    lists: dict[str, Any] = {}
+    for query, docs in by_query.items():
+        if not isinstance(docs, Mapping):
+            lists[query] = docs
+            continue
+        if docs:
+            container, place = f"a mapping of documents to {numbers}", Place(name, query=query)
+            check_matched_by_id(key, container, place, gold=numbers == "grades")
+        # The methods of a subclass may do anything.
+        mappings[query] = docs if type(docs) is dict else dict(docs.items())
+    return mappings, lists
 
 
 class _ReadPairs(NamedTuple):
@@ -244,7 +272,9 @@ class _ReadPairs(NamedTuple):
     has_numeric_ids: bool
 
 
-def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
+def _read_pairs(
+    by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str, rejected: RejectedRows | None
+) -> _ReadPairs:
     """The pairs in mappings. The mappings themselves are kept if their ids are texts, as they usually are."""
     docs, has_numeric_ids = by_query, False
     # One query after the other, while its ids are in the processor's cache, unless they are few.
@@ -255,34 +285,37 @@ def _read_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str
         for query, documents in by_query.items():
             ids_of_query = valid_ids(documents)
             if ids_of_query is None:
-                return _checked_pairs(by_query, rules, name)
+                return _checked_pairs(by_query, rules, name, rejected)
             if isinstance(ids_of_query, list):
                 docs = docs if has_numeric_ids else {**by_query}
                 docs[query], has_numeric_ids = _with_ids(ids_of_query, documents.values(), name, query), True
     try:
         offsets, numbers = _flat(docs)
     except Exception:  # a text, or an object whose methods may raise anything
-        return _checked_pairs(by_query, rules, name)
+        return _checked_pairs(by_query, rules, name, rejected)
     scores = chain.from_iterable(of_query.values() for of_query in docs.values())
     # The definition finds out what may be infinite, or true.
     if not np.isfinite(numbers).all() or may_be_true_or_false(scores, numbers, rules):
-        return _checked_pairs(by_query, rules, name)
+        return _checked_pairs(by_query, rules, name, rejected)
     return _ReadPairs(docs, offsets, numbers, has_numeric_ids)
 
 
-def _checked_pairs(by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str) -> _ReadPairs:
-    """The pairs in mappings, read one by one. The first one that is wrong is an error."""
+def _checked_pairs(
+    by_query: dict[str, dict[Any, Any]], rules: PairRules, name: str, rejected: RejectedRows | None
+) -> _ReadPairs:
+    """The pairs in mappings, read one by one. The first one that is wrong is an error, unless they are collected."""
     rows = [(query, doc, number) for query, docs in by_query.items() for doc, number in docs.items()]
 
     def place(row: int, _column: int) -> Place:
         query, doc, _ = rows[row]
         return Place(name, query=query, field=f"document {doc if isinstance(doc, str) and doc else shown(doc)}")
 
-    pairs = checked_pairs(rows, rules, place)
+    pairs = checked_pairs(rows, rules, place, rejected)
+    left_out = Counter(rows[row][0] for row in pairs.left_out)
+    sizes = {query: len(documents) - left_out[query] for query, documents in by_query.items()}
     ids, numbers = iter(pairs.docs), iter(pairs.numbers.tolist())
     docs = {
-        query: _with_ids(list(islice(ids, len(documents))), islice(numbers, len(documents)), name, query)
-        for query, documents in by_query.items()
+        query: _with_ids(list(islice(ids, size)), islice(numbers, size), name, query) for query, size in sizes.items()
     }
     return _ReadPairs(docs, *_flat(docs), "document" in pairs.numeric)
 

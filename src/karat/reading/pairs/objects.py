@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from karat.errors import KaratError, Place, enumeration, plural, shown
 from karat.reading.bytes.file_objects import is_file_object
 from karat.reading.bytes.input_file import InputFile, is_file
+from karat.reading.bytes.rejected_rows import RejectedRows
 from karat.reading.columns.spellings import Role, find_column
 from karat.reading.pairs.data_sets import named_data_set, rows_of_data_set
 from karat.reading.pairs.elasticsearch import reject_elasticsearch
@@ -53,7 +54,9 @@ def adapted(source: Any, number: Number, name: str) -> Any:
     return source
 
 
-def read_object(source: Any, number: Number, by_role: Mapping[str, str] | None, name: str) -> Frame | ByQuery | None:
+def read_object(
+    source: Any, number: Number, by_role: Mapping[str, str] | None, name: str, rejected: RejectedRows | None
+) -> Frame | ByQuery | None:
     """A data frame, or the rows of a list or an iterator, as columns; None if it is something else.
 
     Data frames with a row per query are documents by query. `by_role` are names of columns or fields.
@@ -64,14 +67,14 @@ def read_object(source: Any, number: Number, by_role: Mapping[str, str] | None, 
     if hasattr(source, "__arrow_c_stream__"):
         from karat.reading.pairs.frames import Frame
 
-        return Frame.of(source, number, by_role, name)
+        return Frame.of(source, number, by_role, name, rejected)
     if not isinstance(source, Iterator) and not (isinstance(source, Sequence) and _has_rows(source, number, by_role)):
         if isinstance(source, Sequence):
             _reject_rows_as_lists(source, number, name)
         return None
     from karat.reading.pairs.frames import read_rows
 
-    return read_rows(source, number, by_role, name)
+    return read_rows(source, number, by_role, name, rejected)
 
 
 def records_of(source: Any, name: str) -> Iterable[Any] | None:

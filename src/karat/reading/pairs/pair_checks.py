@@ -1,8 +1,9 @@
 """What a pair must be: the ids of a query and a document, and a grade, a score or a rank. All readers ask here.
 
-`checked_pairs` is the definition: it reads row by row, and the first row that is wrong is an error. `valid_pairs` reads
-whole columns at once. It is only sure of what is usual, such as texts and floats, and leaves everything else to the
-definition; so do readers whose columns are Arrow or NumPy arrays, which ask `are_valid`.
+`checked_pairs` is the definition: it reads row by row, and the first row that is wrong is an error, unless such rows
+are left out and their errors collected. `valid_pairs` reads whole columns at once. It is only sure of what is usual,
+such as texts and floats, and leaves everything else to the definition; so do readers whose columns are Arrow or NumPy
+arrays, which ask `are_valid`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,11 +21,13 @@ from karat.documents.ids import identifier
 from karat.errors import KaratError, Message, Parameter, Place, shown
 from karat.reading.bytes.compression import MB
 from karat.reading.bytes.line_ends import LONGEST_LINE
+from karat.reading.bytes.rejected_rows import RejectedRows, reject
 from karat.reading.pairs.columns import LARGEST_WHOLE
 from karat.reading.pairs.numeric_ids import IdKind
 
 LONGEST_ID = LONGEST_LINE  # bytes
 _TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+_TRUTH_TYPES = {bool, np.bool_}
 _EVERY_PAIR = "Every pair needs the ids of a query and of a document."
 _DECIMAL_POINT = "Write numbers with a decimal point, and without separators of thousands: 1234.5."
 _TOO_LARGE = "The largest number that can be read is about 1.8e308."
@@ -31,6 +35,32 @@ _NOT_RANKS: Message = ["If these are scores, use ", Parameter("run_columns", {"s
 
 PlaceOf = Callable[[int, int], Place]
 """the place of a value, for an error: by the position of its row, and of its column in it"""
+
+
+class NoPairsError(KaratError):
+    """Ground truth or a run has no row that is read."""
+
+
+class InvalidNumberError(KaratError):
+    """The grade, the score or the rank of a pair is missing, or is not a number that it can be."""
+
+
+class RepeatedJudgmentError(KaratError):
+    """A document is judged twice, with the same grade."""
+
+
+class ContradictingJudgmentsError(KaratError):
+    """A document is judged twice, with different grades."""
+
+
+class ListedTwiceError(KaratError):
+    """A run lists a document twice for a query."""
+
+
+def judged_twice_error(doc: str, grades: Sequence[Any], place: Place | str) -> KaratError:
+    """The error for a document that is judged twice, with these grades."""
+    kind = RepeatedJudgmentError if all(grade == grades[0] for grade in grades) else ContradictingJudgmentsError
+    return kind(f"document {doc} is judged twice", place=place, hint="Keep one judgment per document.")
 
 
 class PairRules(NamedTuple):
@@ -61,33 +91,43 @@ class PairColumns(NamedTuple):
     numbers: Floats
     numeric: frozenset[IdKind] = frozenset()
     """the ids that are numbers, in any row"""
+    left_out: Sequence[int] = ()
+    """the positions of rows that are wrong"""
 
 
-def checked_pairs(rows: Iterable[tuple[Any, Any, Any]], rules: PairRules, place: PlaceOf) -> PairColumns:
+def checked_pairs(
+    rows: Iterable[tuple[Any, Any, Any]], rules: PairRules, place: PlaceOf, rejected: RejectedRows | None = None
+) -> PairColumns:
     """The pairs of rows with a query, a document and a number; the first row that is wrong is an error.
 
-    `place` names a value by the position of its row and its column, which is 0, 1 or 2.
+    `place` names a value by the position of its row and its column, which is 0, 1 or 2. With `rejected`, rows that are
+    wrong are left out.
 
     >>> checked_pairs([("q1", 7, "0.5")], PairRules("score"), lambda row, _: Place("the run", row=row))
-    PairColumns(queries=['q1'], docs=['7'], numbers=array([0.5]), numeric=frozenset({'document'}))
+    PairColumns(queries=['q1'], docs=['7'], numbers=array([0.5]), numeric=frozenset({'document'}), left_out=())
     """
-    queries, docs, numbers = [], [], []
+    queries, docs, numbers, left_out = [], [], [], []
     numeric: set[IdKind] = set()
     for row, (query, doc, number) in enumerate(rows):
         column = 0
         try:
-            queries.append(id_text(query, "query", encoded=rules.encoded))
+            query_id = id_text(query, "query", encoded=rules.encoded)
             column = 1
-            docs.append(id_text(doc, "document", encoded=rules.encoded))
+            doc_id = id_text(doc, "document", encoded=rules.encoded)
             column = 2
             numbers.append(_number(number, rules))
         except KaratError as error:
-            raise error.but(place=place(row, column)) from None
+            reject(error.but(place=place(row, column)), rejected)
+            left_out.append(row)
+            continue
+        queries.append(query_id)
+        docs.append(doc_id)
         if not isinstance(query, str):
             numeric.add("query")
         if not isinstance(doc, str):
             numeric.add("document")
-    return PairColumns(queries, docs, ordered(np.array(numbers, np.float64), rules), frozenset(numeric))
+    values = ordered(np.array(numbers, np.float64), rules)
+    return PairColumns(queries, docs, values, frozenset(numeric), tuple(left_out))
 
 
 def valid_pairs(columns: Sequence[Sequence[Any]], rules: PairRules) -> PairColumns | None:
@@ -102,14 +142,19 @@ def valid_pairs(columns: Sequence[Sequence[Any]], rules: PairRules) -> PairColum
     return PairColumns(of_queries, of_docs, ordered(values, rules), frozenset(numeric))
 
 
-def read_pairs(rows: Callable[[], Iterable[tuple[Any, Any, Any]]], rules: PairRules, place: PlaceOf) -> PairColumns:
+def read_pairs(
+    rows: Callable[[], Iterable[tuple[Any, Any, Any]]],
+    rules: PairRules,
+    place: PlaceOf,
+    rejected: RejectedRows | None = None,
+) -> PairColumns:
     """The pairs of rows that are parsed one by one, which may be an error too: at once, or as `checked_pairs` does."""
     try:
         columns = [*zip(*rows(), strict=True)]
         pairs = valid_pairs(columns, rules) if columns else None
     except KaratError:  # of the parser; what is wrong in an earlier row comes first
         pairs = None
-    return checked_pairs(rows(), rules, place) if pairs is None else pairs
+    return checked_pairs(rows(), rules, place, rejected) if pairs is None else pairs
 
 
 def valid_ids(ids: Collection[Any]) -> Sequence[str] | None:
@@ -157,10 +202,9 @@ def may_be_true_or_false(numbers: Iterable[Any], values: Floats, rules: PairRule
     """Whether scores or ranks, whose floats are `values`, include true or false, which only grades can be."""
     if rules.number == "grade":
         return False
-    # Few scores are exactly 0 or 1, and looking at the types of all numbers would take long.
-    positions = np.flatnonzero((values == 0) | (values == 1)).tolist()
-    listed = list(numbers) if positions else []
-    return any(type(listed[at]) in (bool, np.bool_) for at in positions)
+    # Looking at the types of all numbers would take long.
+    zero_or_one = (values == 0) | (values == 1)
+    return bool(zero_or_one.any()) and not _TRUTH_TYPES.isdisjoint(map(type, compress(numbers, zero_or_one.tolist())))
 
 
 def are_valid(numbers: Floats, rules: PairRules) -> bool:
@@ -222,18 +266,18 @@ def _number(value: Any, rules: PairRules) -> float:
     """A grade, a score or a rank, or an error without a place: a number of any type, or a text that contains one."""
     noun = rules.number
     if value is None or (isinstance(value, str) and not value.strip()):
-        raise KaratError(f"the {noun} is missing", hint=rules.hint)
+        raise InvalidNumberError(f"the {noun} is missing", hint=rules.hint)
     if noun != "grade" and _is_true_or_false(value):
-        raise KaratError(f"{noun} {shown(value)} is not a number", hint="Only grades can be true or false.")
+        raise InvalidNumberError(f"{noun} {shown(value)} is not a number", hint="Only grades can be true or false.")
     number = _as_float(value)
     if number is None or math.isnan(number):
-        raise KaratError(f"{noun} {shown(value)} is not a number", hint=_hint_on_number(value, rules))
+        raise InvalidNumberError(f"{noun} {shown(value)} is not a number", hint=_hint_on_number(value, rules))
     if math.isinf(number) and _is_finite(value, number):
-        raise KaratError(f"{noun} {shown(value)} is too large", hint=_TOO_LARGE)
+        raise InvalidNumberError(f"{noun} {shown(value)} is too large", hint=_TOO_LARGE)
     if noun == "rank" and not (number >= 0 and is_whole(number)):
-        raise KaratError(f"rank {shown(value)} is not a whole number from 0", hint=_NOT_RANKS)
+        raise InvalidNumberError(f"rank {shown(value)} is not a whole number from 0", hint=_NOT_RANKS)
     if math.isinf(number) and (noun == "grade" or rules.finite):
-        raise KaratError(f"{noun} {shown(value)} is not a finite number", hint=rules.hint)
+        raise InvalidNumberError(f"{noun} {shown(value)} is not a finite number", hint=rules.hint)
     return number
 
 

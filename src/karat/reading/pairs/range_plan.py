@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from karat.errors import KaratError, Place
+from karat.errors import KaratError
 from karat.reading.bytes.arrow_file import ArrowFile
 from karat.reading.bytes.file_ranges import FileRange, FileVersion, RangeBounds, text_ranges
 from karat.reading.bytes.input_file import InputFile
@@ -18,6 +18,7 @@ from karat.reading.bytes.threads import in_threads
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.files import Reading, open_file
 from karat.reading.pairs.numeric_ids import Note
+from karat.reading.pairs.places import Pair, PlacedPair
 from karat.reading.pairs.tables import ByQuery, PairTable
 
 BYTES = 32 << 20  # of text in a range
@@ -39,15 +40,12 @@ class RunRanges(NamedTuple):
     empty_error: KaratError | None
     reading: Reading
 
-    def locate(self, query: str, doc: str) -> Place:
-        """The two places at which a document is listed for a query, for an error: files are read again."""
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The places at which pairs of a query and a document are listed, for an error: files are read again."""
         for path in dict.fromkeys(each.path for each in self.ranges):
             content, _ = open_file(InputFile(path), self.reading)
             if not isinstance(content, ByQuery):
-                place = content.locate(query, doc)
-                if place != Place(content.name):
-                    return place
-        return Place(self.name, query=query)
+                yield from content.locate(pairs)
 
 
 def plan_ranges(path: str, reading: Reading, ranges: int = 1) -> RunRanges:

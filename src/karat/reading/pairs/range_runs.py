@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -16,8 +16,9 @@ from karat.errors import KaratError
 from karat.reading.pairs.arrays import Column, concatenate, row_indices, text_column
 from karat.reading.pairs.containers import Batch, ScoredRows
 from karat.reading.pairs.frames import FrameRun
-from karat.reading.pairs.grouping import Locate, RowBuilder, as_batches, number_queries
+from karat.reading.pairs.grouping import RowBuilder, as_batches, number_queries
 from karat.reading.pairs.numeric_ids import Note
+from karat.reading.pairs.places import Locate, Pair, PlacedPair
 from karat.reading.pairs.tables import TableRun
 
 _MOST_APART = 0.03
@@ -100,6 +101,10 @@ class RangeRun:
         if len(repeated) - len(self.apart) > most_apart(len(times)):
             raise NotGroupedError
         return self._without(repeated, self.run.row_batches())
+
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The places at which pairs of a query and a document are listed in this range."""
+        return self.run.locate(pairs)
 
     def empty_error(self) -> None:
         """None: another range may have rows."""

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from karat.data.judged import Floats
+import numpy as np
+
+from karat.data.judged import Floats, Ints
 from karat.documents.key import Key
 from karat.errors import KaratError, Place
-from karat.reading.bytes.input_file import Block, InputFile, Progress
+from karat.reading.bytes.input_file import InputFile, Progress
+from karat.reading.bytes.rejected_rows import MOST_ERRORS
 from karat.reading.bytes.threads import in_threads
 from karat.reading.pairs.containers import Batch, ScoredRows, Truth
 from karat.reading.pairs.mappings import run_from_mapping, truth_from_mapping
 from karat.reading.pairs.numeric_ids import Note
 from karat.reading.pairs.pair_checks import PairColumns
+from karat.reading.pairs.places import Locate, Pair, PlacedPair, place_of, places_of
 
 if TYPE_CHECKING:
     from karat.reading.pairs.arrays import Column
     from karat.reading.pairs.grouping import NumberedRows
 
-Number = Literal["grade", "score"]
-"""what the number of a row is: a grade in ground truth, a score in a run"""
+Number = Literal["grade", "score", "rank"]
+"""what the number of a row is: a grade in ground truth, a score in a run, or minus the rank beside it"""
 
 SMALL_FILE = 1 << 19  # bytes
 MOST_ROWS = 1 << 28  # of ground truth, or of a list, which are in memory together
@@ -67,8 +71,8 @@ class PairTable(Protocol):
         None otherwise, and if a document is listed twice for a query: what that means depends on options.
         """
 
-    def locate(self, query: str, doc: str) -> Place:
-        """The two places at which a document is listed for a query, for an error."""
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The places at which pairs of a query and a document are listed, for errors and findings."""
 
     def empty_error(self) -> KaratError:
         """The error for a source without rows."""
@@ -135,6 +139,10 @@ class TableRun:
             self._sorting[:] = [temporary.note()]
             yield from temporary.batches(rows.queries, self.table.locate)
 
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The places at which pairs of a query and a document are listed."""
+        return self.table.locate(pairs)
+
     def empty_error(self) -> KaratError:
         """The error for a table without rows."""
         return self.table.empty_error()
@@ -144,9 +152,10 @@ class TableRun:
         return replace(self, progress=None)
 
 
-def is_small_file(file: InputFile) -> bool:
-    """Whether plain Python reads a file in less time than it takes to load Arrow."""
-    return len(file.start(SMALL_FILE + 1)) <= SMALL_FILE
+def is_small_file(file: InputFile, most: int | None = None) -> bool:
+    """Whether plain Python reads a file, of at most so many bytes, in less time than it takes to load Arrow."""
+    most = SMALL_FILE if most is None else min(most, SMALL_FILE)
+    return len(file.start(most + 1)) <= most
 
 
 def columns_of(pairs: PairColumns) -> Columns:
@@ -167,32 +176,46 @@ def by_query(pairs: PairColumns) -> dict[str, dict[str, float]] | None:
     return numbers
 
 
-def first_two_lines(file: InputFile, blocks: Iterable[Block], lines_in: Callable[[Block], Sequence[int]]) -> Place:
-    """The first two lines that `lines_in` finds in the blocks of a file, counted from 0: `run.trec:3 and 7`."""
-    lines: list[int] = []
-    for block in blocks:
-        in_block = lines_in(block)
-        before = file.lines_before(block.offset) if in_block else 0
-        lines += [before + line + 1 for line in in_block]
-        if len(lines) > 1:
-            return Place(file.name, line=(lines[0], lines[1]))
-    return Place(file.name)
+class RepeatedJudgment(NamedTuple):
+    """A document that is judged more than once for a query."""
+
+    pair: Pair
+    grades: tuple[float, ...]
+    """in the order of the source; the first one counts"""
+    place: Place | None
+    """of the first two judgments"""
+
+    @property
+    def contradict(self) -> bool:
+        """Whether the grades differ."""
+        return len({*self.grades}) > 1
 
 
-def both(first: Place, second: Place) -> Place:
-    """Two places as one, for an error about both.
+@dataclass
+class RepeatedJudgments:
+    """Documents that are judged more than once: the first judgment of each counts, if it is no error to have others."""
 
-    >>> print(both(Place("run.jsonl", line=3), Place("run.jsonl", line=7)))
-    run.jsonl:3 and 7
-    """
-    if first.source == second.source and isinstance(first.line, int) and isinstance(second.line, int):
-        return first._replace(line=(first.line, second.line))
-    if first.source == second.source and isinstance(first.row, int) and isinstance(second.row, int):
-        return first._replace(row=(first.row, second.row))
-    return Place(f"{first} and {second}")
+    contradicting: int = 0
+    """documents with different grades"""
+    alike: int = 0
+    """documents with the same grade"""
+    judgments: list[RepeatedJudgment] = field(default_factory=list)
+    """of both kinds, the first `MOST_ERRORS` documents"""
+
+    def add(self, grades: Mapping[Pair, list[float]], locate: Locate) -> None:
+        """Add documents that are judged more than once, with all their grades."""
+        contradicting = [pair for pair, of_pair in grades.items() if len({*of_pair}) > 1]
+        alike = [pair for pair, of_pair in grades.items() if len({*of_pair}) == 1]
+        listed = [*contradicting[:MOST_ERRORS], *alike[:MOST_ERRORS]]
+        places = places_of(locate, listed)
+        self.contradicting += len(contradicting)
+        self.alike += len(alike)
+        self.judgments += (RepeatedJudgment(pair, tuple(grades[pair]), places.get(pair)) for pair in listed)
 
 
-def truth_from_table(table: PairTable, key: Key, queries: Container[str] | None = None) -> Truth:
+def truth_from_table(
+    table: PairTable, key: Key, queries: Container[str] | None = None, repeated: RepeatedJudgments | None = None
+) -> Truth:
     """The ground truth in a table: that of all queries, or of some."""
     if queries is None and (small := table.small()):
         truth = truth_from_mapping(small, key, table.name)
@@ -200,26 +223,43 @@ def truth_from_table(table: PairTable, key: Key, queries: Container[str] | None 
         from karat.reading.pairs.grouping import as_table
 
         rows = _read_all(table, queries)
-        truth = truth_from_rows(as_table(rows, table.locate)).normalized_by(key) if rows else Truth.empty()
+        truth = truth_from_rows(as_table(rows, table.locate), repeated).normalized_by(key) if rows else Truth.empty()
     return replace(truth, notes=table.notes)
 
 
-def truth_from_rows(table: ScoredRows) -> Truth:
-    """The ground truth in rows that are grouped by query; a document that is judged twice is an error."""
+def truth_from_rows(table: ScoredRows, repeated: RepeatedJudgments | None = None) -> Truth:
+    """The ground truth in rows that are grouped by query.
+
+    A document that is judged twice is an error, unless `repeated` collects such documents.
+    """
     from karat.reading.pairs.arrays import Texts
     from karat.reading.pairs.hashing import repeats_among
 
     truth = Truth(tuple(table.queries), table.offsets, Texts(table.docs), table.scores)
-    repeated = repeats_among(table, truth.row_index.possible_repeats())
-    if len(repeated):
-        segment = int(table.segments(repeated[:1])[0])
-        query, doc = table.queries[segment], truth.docs[int(repeated[0])]
+    rows = repeats_among(table, truth.row_index.possible_repeats())
+    if not len(rows):
+        return truth
+    if repeated is None:
+        query, doc = table.pairs_of(rows[:1])[0]
         raise KaratError(
             f"document {doc} is judged twice for query {query}",
-            place=table.locate(query, doc),
+            place=place_of(table.locate, (query, doc)),
             hint="Keep one judgment per document.",
         )
-    return truth
+    table = _first_of_each(table, rows, repeated)
+    return Truth(tuple(table.queries), table.offsets, Texts(table.docs), table.scores)
+
+
+def _first_of_each(table: ScoredRows, rows: Ints, repeated: RepeatedJudgments) -> ScoredRows:
+    """A table without the rows that judge a document again, which are collected."""
+    first_of: dict[Pair, int] = {}
+    grades: dict[Pair, list[float]] = {}
+    keep = np.ones(len(table.scores), bool)
+    for row, pair, grade in zip(rows.tolist(), table.pairs_of(rows), table.scores[rows].tolist(), strict=True):
+        keep[row] = first_of.setdefault(pair, row) == row
+        grades.setdefault(pair, []).append(grade)
+    repeated.add(grades, table.locate)
+    return table.where(keep)
 
 
 def _consecutive(table: PairTable, part: Callable[[], Columns]) -> ScoredRows:

@@ -14,7 +14,8 @@ from karat.errors import KaratError
 from karat.reading.bytes.temporary_parts import TemporaryParts
 from karat.reading.pairs.arrays import concatenate, row_indices, to_numpy
 from karat.reading.pairs.containers import ScoredRows
-from karat.reading.pairs.grouping import Locate, NumberedRows, as_batches
+from karat.reading.pairs.grouping import NumberedRows, as_batches
+from karat.reading.pairs.places import Locate
 
 ROWS_AT_ONCE = 1 << 20
 _PARTITIONS = 64  # each is in memory as a whole: a million rows of a run of 64 million

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 from karat.errors import KaratError, Place, plural
-from karat.reading.bytes.input_file import Block, InputFile, Progress
-from karat.reading.pairs.pair_checks import PairColumns, PairRules, read_pairs
-from karat.reading.pairs.tables import Columns, Number, by_query, first_two_lines, is_small_file
+from karat.reading.bytes.blocks import Block
+from karat.reading.bytes.input_file import InputFile, Progress
+from karat.reading.pairs.pair_checks import NoPairsError, PairColumns, PairRules, read_pairs
+from karat.reading.pairs.places import FEW_PAIRS, Pair, PlacedPair, placed_lines
+from karat.reading.pairs.tables import Columns, Number, by_query, is_small_file
 
 
 @dataclass(frozen=True)
@@ -49,18 +51,21 @@ class TrecTable:
         data = self.source.read_all()
         if progress:
             progress(len(data), len(data))
-        return by_query(parse_lines(Block(memoryview(data), self.source, 0), self._layout))
+        return by_query(parse_lines(Block(memoryview(data), self.source, 0, 0), self._layout))
 
-    def locate(self, query: str, doc: str) -> Place:
-        """The first two lines with this query and document: `run.trec:3 and 7`."""
-        wanted = query.encode(), doc.encode()
+    def locate(self, pairs: Collection[Pair]) -> Iterator[PlacedPair]:
+        """The lines with these queries and documents."""
+        wanted = {(query.encode(), doc.encode()): (query, doc) for query, doc in pairs}
 
-        def lines_in(block: Block) -> list[int]:
+        def lines_in(block: Block) -> Iterator[tuple[int, Pair]]:
             data = bytes(block.data)
-            lines = data.splitlines() if wanted[1] in data else []
-            return [at for at, line in enumerate(lines) if tuple(line.split(None, 3)[:3:2]) == wanted]
+            if len(wanted) > FEW_PAIRS or any(doc in data for _, doc in wanted):
+                for at, line in enumerate(data.splitlines()):
+                    query, _, doc = (*line.split(None, 3)[:3], b"", b"", b"")[:3]
+                    if pair := wanted.get((query, doc)):
+                        yield at, pair
 
-        return first_two_lines(self.source, self.source.blocks(), lines_in)
+        return placed_lines(self.source.blocks(), lines_in)
 
     def empty_error(self) -> KaratError:
         """The error for a file without data lines."""
@@ -94,9 +99,19 @@ RUN = Layout(
     "run", ("query", "Q0", "doc", "rank", "score", "tag"), "score", True,
     "A TREC run has six columns: query Q0 document rank score tag.",
 )  # fmt: skip
+RANKS = RUN._replace(number="rank")
 QRELS = Layout(
     "ground truth", ("query", "iteration", "doc", "grade"), "grade", False,
     "A TREC qrels file has four columns: query iteration document grade.",
+)  # fmt: skip
+
+GROUPED = QRELS._replace(
+    columns=("query", "group", "doc", "grade"),
+    hint="A qrels file with judgment groups has four columns: query group document grade.",
+)
+PREFERENCES = Layout(
+    "file of preferences", ("query", "group", "subgroup", "doc", "grade"), "grade", False,
+    "A file of preferences has five columns: query group subgroup document grade.",
 )  # fmt: skip
 
 _FIRST_LINES = 20
@@ -127,7 +142,7 @@ def _tag(lines: list[bytes]) -> bytes:
 
 def layout_of_trec(number: Number) -> Layout:
     """The layout of ground truth or of a run."""
-    return QRELS if number == "grade" else RUN
+    return {"grade": QRELS, "score": RUN, "rank": RANKS}[number]
 
 
 def fits(start: bytes, layout: Layout) -> bool:
@@ -161,24 +176,26 @@ def _fits(tokens: list[bytes], layout: Layout) -> bool:
 
 
 def parse_lines(block: Block, layout: Layout) -> PairColumns:
-    """The pairs in all lines. The first invalid line is an error."""
-    at = layout.columns.index(layout.number)
+    """The pairs in all lines. The first invalid line is an error, unless such lines are collected."""
+    doc, at = layout.columns.index("doc"), layout.columns.index(layout.number)
+    numbers: list[int] = []  # of the lines that are rows
 
     def rows() -> Iterator[tuple[str, str, str]]:
+        numbers.clear()
         if columns := _regular_columns(bytes(block.data), layout):
-            yield from zip(columns[0], columns[2], columns[at], strict=True)
+            yield from zip(columns[0], columns[doc], columns[at], strict=True)
             return
-        for _, tokens in _data_lines(block, layout):
+        for number, tokens in data_lines(block, layout):
+            numbers.append(number)
             try:
-                yield tokens[0].decode(), tokens[2].decode(), tokens[at].decode()
+                yield tokens[0].decode(), tokens[doc].decode(), tokens[at].decode()
             except UnicodeDecodeError:
-                yield _text(tokens[0]), _text(tokens[2]), _text(tokens[at])
+                yield text_of(tokens[0]), text_of(tokens[doc]), text_of(tokens[at])
 
     def place(row: int, _column: int) -> Place:
-        number, _ = next(islice(_data_lines(block, layout), row, None))
-        return block.place(number)
+        return block.place(numbers[row] if numbers else row)
 
-    return read_pairs(rows, layout.rules, place)
+    return read_pairs(rows, layout.rules, place, block.source.rejected)
 
 
 def _regular_columns(data: bytes, layout: Layout) -> list[list[str]] | None:
@@ -194,7 +211,7 @@ def _regular_columns(data: bytes, layout: Layout) -> list[list[str]] | None:
     return [values[at::width] for at in range(width)]
 
 
-def _data_lines(block: Block, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
+def data_lines(block: Block, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
     """The columns of each line, with its number, from 0."""
     data, wanted = bytes(block.data), len(layout.columns)
     has_nul = b"\0" in data
@@ -203,13 +220,16 @@ def _data_lines(block: Block, layout: Layout) -> Iterator[tuple[int, list[bytes]
             continue
         if has_nul and b"\0" in lines[number]:
             hint = "This is binary data, or UTF-16: TREC files are text in UTF-8."
-            raise KaratError("the line contains a NUL byte", place=block.place(number), hint=hint)
+            block.reject(KaratError("the line contains a NUL byte", place=block.place(number), hint=hint))
+            continue
         if len(tokens) != wanted and (len(tokens) < wanted or not layout.open_ended):
-            raise _wrong_column_count(tokens, layout, block.place(number))
+            block.reject(_wrong_column_count(tokens, layout, block.place(number)))
+            continue
         yield number, tokens
 
 
-def _text(token: bytes) -> str:
+def text_of(token: bytes) -> str:
+    """A column as a text, in which lone surrogates stand for bytes that are not UTF-8."""
     return token.decode("utf-8", "surrogateescape")
 
 
@@ -219,9 +239,13 @@ def _wrong_column_count(tokens: list[bytes], layout: Layout, place: Place) -> Ka
         hint += " This looks like a run: are ground truth and run in the wrong order?"
     elif layout == RUN and count == len(QRELS.columns):
         hint += " This looks like ground truth: are ground truth and run in the wrong order?"
+    elif layout == PREFERENCES and count == len(QRELS.columns):
+        hint += " These look like qrels, which `karat trec -R qrels_prefs` reads as preferences."
+    elif layout in (QRELS, GROUPED) and count == len(PREFERENCES.columns):
+        hint += " This looks like a file of preferences, which `karat trec -R prefs` reads."
     return KaratError(f"the line has {plural(count, 'column')}", place=place, hint=hint)
 
 
 def empty_error(source: InputFile, layout: Layout) -> KaratError:
     """The error for a file without data lines."""
-    return KaratError(f"the {layout.kind} is empty", place=source.name, hint=layout.hint)
+    return NoPairsError(f"the {layout.kind} is empty", place=source.name, hint=layout.hint)

@@ -10,37 +10,47 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from karat.reading.bytes.input_file import Block
+from karat.reading.bytes.blocks import Block
 from karat.reading.pairs.arrays import Column, text_column
-from karat.reading.pairs.delimited_blocks import columns_by_arrow
-from karat.reading.pairs.tables import Columns, columns_of
+from karat.reading.pairs.delimited_blocks import columns_by_arrow, line_end_after, read_quickly
+from karat.reading.pairs.pair_checks import are_valid, ordered
+from karat.reading.pairs.tables import Columns
 from karat.reading.pairs.trec import Layout, parse_lines
 
 _PEEK = 4096  # bytes
+_PIECE = 1 << 17  # bytes; what is computed from so many stays in the processor's cache
 
 
 def read_block(block: Block, layout: Layout) -> Columns:
     """The columns of a block: with Arrow if possible, otherwise line by line."""
-    data = block.data
+    return read_quickly(
+        block, lambda part: _read_with_arrow(part.data, layout), lambda part: parse_lines(part, layout), line_end_after
+    )
+
+
+def _read_with_arrow(data: memoryview, layout: Layout) -> Columns | None:
+    """The columns of some lines; None if Arrow cannot read one of them."""
     separator = _single_separator(data)
     columns = _parse_with_arrow(data, separator, layout) if separator else None
     if columns is None and b"\0" not in (collapsed := _collapse_white_space(bytes(data))):
         empty = Columns(text_column([]), text_column([]), np.empty(0))
         columns = _parse_with_arrow(collapsed, " ", layout) if collapsed else empty
-    return columns_of(parse_lines(block, layout)) if columns is None else columns
+    return columns
 
 
 def _single_separator(data: memoryview) -> str | None:
     """The separator, if each separator and line end is one character and there is no other white space; else None."""
     text = np.frombuffer(data, np.uint8)
-    blank = text <= ord(" ")
-    if blank[0] or (blank[-1] and text[-1] != ord("\n")) or (blank[1:] & blank[:-1]).any():
+    if text[0] <= ord(" ") or (text[-1] <= ord(" ") and text[-1] != ord("\n")):
         return None
     separator = "\t" if b"\t" in bytes(data[:_PEEK]) else " "
-    line_ends = np.count_nonzero(text == ord("\n"))
-    if separator == " ":
-        return separator if np.count_nonzero(text < ord(" ")) == line_ends else None
-    return separator if np.count_nonzero(text == ord("\t")) + line_ends == np.count_nonzero(blank) else None
+    for start in range(0, len(text), _PIECE):
+        piece = text[start : start + _PIECE + 1]  # with the first character of the next piece
+        blank = piece <= ord(" ")
+        expected = np.count_nonzero(piece == ord(separator)) + np.count_nonzero(piece == ord("\n"))
+        if np.count_nonzero(blank) != expected or (blank[1:] & blank[:-1]).any():
+            return None
+    return separator
 
 
 def _collapse_white_space(data: bytes) -> bytes:
@@ -80,7 +90,12 @@ def _parse_with_arrow(data: memoryview | bytes, separator: str, layout: Layout) 
     positions = (0, 2, layout.columns.index(layout.number))
     columns = columns_by_arrow(data, len(layout.columns), positions, separator)
     has_hash_sign = bool((np.frombuffer(data, np.uint8) == ord("#")).any())
-    return None if columns is None or (has_hash_sign and _any_comment(columns.query)) else columns
+    if columns is None or (has_hash_sign and _any_comment(columns.query)):
+        return None
+    if layout.number != "rank":  # grades and scores are valid: Arrow reads finite numbers only
+        return columns
+    rules = layout.rules
+    return columns._replace(number=ordered(columns.number, rules)) if are_valid(columns.number, rules) else None
 
 
 def _any_comment(query: Column) -> bool:

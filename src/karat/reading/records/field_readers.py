@@ -11,6 +11,7 @@ from typing import Any, Self
 from karat.documents.answer import as_gold_answers, as_predicted_answer
 from karat.errors import KaratError, Place, shown
 from karat.errors.suggestions import SuggestedCall
+from karat.reading.bytes.rejected_rows import RejectedRows
 from karat.reading.columns.spellings import is_spelling
 from karat.reading.records.document_parts import unknown_documents, unknown_parts_error
 from karat.reading.records.list_texts import is_list_as_text, list_as_text_error
@@ -24,11 +25,18 @@ _DOCUMENTS = "Use a list of texts, ids or documents, or {document: number}."
 class FieldReader:
     """Reads a field of one record after the other. What is wrong with a value is an error when all are read.
 
-    `given` are the names of fields that the caller gave, for hints.
+    `given` are the names of fields that the caller gave, for hints. With `rejected`, which collects the errors of
+    values, they are None, and only what is wrong with the whole field is an error when all are read.
     """
 
-    def __init__(self, field: str, name: str, given: Mapping[str, str] = MappingProxyType({})) -> None:
-        self._field, self._name, self._given = field, name, given
+    def __init__(
+        self,
+        field: str,
+        name: str,
+        given: Mapping[str, str] = MappingProxyType({}),
+        rejected: RejectedRows | None = None,
+    ) -> None:
+        self._field, self._name, self._given, self._rejected = field, name, given, rejected
         self._fault: KaratError | None = None
         self._list_as_text: KaratError | None = None
         self._has_others = field == "answer"
@@ -73,17 +81,27 @@ class FieldReader:
         if self._fault is None:
             try:
                 read = READERS[self._field](value, place)
+                if self._rejected is not None and (unknown := self._error_of_unknown(read, place)):
+                    self._rejected.add(unknown)
+                    return None
                 if self._unchecked and not self._unknown:
-                    self._check_documents(read, place)
+                    self._unchecked -= 1
+                    self._unknown = self._error_of_unknown(read, place)
                 return read
             except KaratError:
-                self._fault = self._error(value, place.inside(self._name))
+                fault = self._error(value, place.inside(self._name))
+                if self._rejected is None or fault is None:
+                    self._fault = fault
+                else:
+                    self._rejected.add(self._with_path_of_text(fault))
         return None
 
-    def _check_documents(self, documents: Any, place: Place) -> None:
-        self._unchecked -= 1
-        if unknown := unknown_documents(documents):
-            self._unknown = unknown_parts_error(self._field, unknown, self._given, place.inside(self._name))
+    def _error_of_unknown(self, documents: Any, place: Place) -> KaratError | None:
+        """The error for documents that have no usual field of a document, if any has none."""
+        unknown = unknown_documents(documents) if self._field in PARTS["documents"] else []
+        if not unknown:
+            return None
+        return unknown_parts_error(self._field, unknown, self._given, place.inside(self._name))
 
     def _error(self, value: Any, place: Place) -> KaratError | None:
         """What is wrong with a value at a place, which takes time to make, and is needed for an error only."""
@@ -101,13 +119,17 @@ class FieldReader:
             if self._unknown is not None:
                 raise self._unknown
             return
+        raise self._with_path_of_text(self._fault)
+
+    def _with_path_of_text(self, fault: KaratError) -> KaratError:
+        """The fault with a hint at the text inside an example, if there is one."""
         inner = _path_of_text(self._example)
         if self._field in PARTS["documents"] or inner is None:
-            raise self._fault
+            return fault
         # In many logs the answer is an object, or a list of messages, of which it is the last one.
         fields = {**self._given, self._field: f"{self._name}.{inner}"}
-        look = SuggestedCall.look(self._fault.place.source if self._fault.place else "")
-        raise self._fault.but(hint=["Use the text in it: ", SuggestedCall.again(fields=fields), ".", *look])
+        look = SuggestedCall.look(fault.place.source if fault.place else "")
+        return fault.but(hint=["Use the text in it: ", SuggestedCall.again(fields=fields), ".", *look])
 
 
 def _is_list_of_objects(value: Any) -> bool:

@@ -75,24 +75,38 @@ def fields_by_query(
     """
     without_query: Place | None = None
     for place, record in records:
-        value = field_value(record, names["query"], place)
-        if value is None:
+        query = query_of(record, names["query"], place)
+        if query is None:
             without_query = without_query or place
-        if without_query and (places or value is not None):
-            what = f"the field {shown(names['query'])} is missing"
-            raise KaratError(what, place=without_query, hint="Every line needs a query.")
-        query = None if value is None else _add_query(value, place, places)
-        yield place, record, query, _values(record, names, place)
+        if without_query and (places or query is not None):
+            raise missing_query_error(names["query"], without_query)
+        if query is not None:
+            _add_query(query, place, places)
+        yield place, record, query, values_of(record, names, place)
 
 
-def _values(record: Record, names: Mapping[str, str], place: Place) -> dict[str, Any]:
+def query_of(record: Record, name: str, place: Place) -> str | None:
+    """The query of a record, or None if it has none."""
+    value = field_value(record, name, place)
+    if value is None:
+        return None
+    query = identifier(value, place)
+    reject_lone_surrogates([query], place)
+    return query
+
+
+def missing_query_error(name: str, place: Place) -> KaratError:
+    """The error for a record without a query, where others have one."""
+    return KaratError(f"the field {shown(name)} is missing", place=place, hint="Every line needs a query.")
+
+
+def values_of(record: Record, names: Mapping[str, str], place: Place) -> dict[str, Any]:
+    """The values of the other fields that a record has."""
     values = {field: field_value(record, names[field], place) for field in READERS}
     return {field: value for field, value in values.items() if value is not None}
 
 
-def _add_query(value: object, place: Place, places: dict[str, Place]) -> str:
-    query = identifier(value, place)
-    reject_lone_surrogates([query], place)
+def _add_query(query: str, place: Place, places: dict[str, Place]) -> None:
     if query in places:
         raise KaratError(
             [f"query {shown(query)} was already in ", places[query]],
@@ -104,4 +118,3 @@ def _add_query(value: object, place: Place, places: dict[str, Place]) -> str:
             ],
         )
     places[query] = place
-    return query

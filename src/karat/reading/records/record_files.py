@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from io import StringIO
 from itertools import chain
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 from karat.errors import KaratError, Place, plural
 from karat.reading.bytes.delimited_text import row_error
 from karat.reading.bytes.input_file import InputFile
-from karat.reading.bytes.json_decoding import decode_json
+from karat.reading.bytes.json_decoding import decode_entries
 from karat.reading.bytes.names import ArrowFormat, check_format, is_arrow
 from karat.reading.bytes.part_files import files_of_table
+from karat.reading.bytes.rejected_rows import reject
 from karat.reading.columns import check_unique
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.delimited_layout import separator_of
@@ -21,7 +23,7 @@ from karat.reading.records.json_frames import frame_in_json
 from karat.reading.records.paths import Record
 from karat.reading.records.records import records_from_json_lines, records_from_list
 
-AS_JSON_LINES = "Otherwise, write texts of this length as JSON lines."
+_AS_JSON_LINES = "Otherwise, write texts of this length as JSON lines."
 _BATCH_ROWS = 10_000  # rows of a data frame that are converted to Python at a time
 
 
@@ -47,11 +49,11 @@ def records_reader(
     if form in ("csv", "tsv"):
         return lambda: records_from_table(file, hint)
     if form == "json":
-        value = decode_json(file.read_all(), file.name, hint)
+        value = decode_entries(file, hint, (list,))
         if frame := frame_in_json(value, file.name):
             return lambda: ((Place(file.name, row=at), record) for at, record in enumerate(frame.records))
         listed = value if isinstance(value, list) else [value]
-        return lambda: records_from_list(listed, file.name)
+        return lambda: records_from_list(listed, file.name, rejected=file.rejected)
     return lambda: records_from_json_lines(file, hint)
 
 
@@ -68,40 +70,88 @@ def _records_from_arrow(file: InputFile, form: ArrowFormat) -> Iterator[tuple[Pl
 
 def records_from_table(source: InputFile, hint: str) -> Iterator[tuple[Place, Record]]:
     """The rows of a CSV or TSV file with a header line."""
-    delimiter, name = delimiter_of(source), source.name
-    reader = csv.reader(lines_of_table(source), delimiter=delimiter, strict=True)
-    before = 0  # lines before the row
-    try:
-        header = next((line for line in reader if line), [])
-        if len(header) < 2:
-            raise KaratError("the file is neither JSON nor a table", place=Place(source.name, 1), hint=hint)
-        check_unique(header, header, Place(source.name, reader.line_num))
-        before = reader.line_num
-        for row in reader:
-            place, before = Place(name, reader.line_num), reader.line_num
-            if row and len(row) != len(header):
-                what = f"{plural(len(row), 'column')}, but the header line has {len(header)}"
-                raise KaratError(
-                    what, place=place, hint="Quote values that contain a comma, a tab or a quotation mark."
-                )
-            if row:
-                # An empty cell means no answer.
-                yield place, {name: cell or None for name, cell in zip(header, row, strict=True)}
-    except csv.Error as error:
-        raise row_error(error, delimiter, Place(source.name, before + 1), AS_JSON_LINES) from None
+    name = source.name
+    header: list[str] = []
+    for line, row in rows_of_table(source, delimiter_of(source), strict=True):
+        place = Place(name, line)
+        if row and not header:
+            header = row
+            if len(header) < 2:
+                raise KaratError("the file is neither JSON nor a table", place=Place(name, 1), hint=hint)
+            check_unique(header, header, place)
+        elif row and len(row) != len(header):
+            what = f"{plural(len(row), 'column')}, but the header line has {len(header)}"
+            quote = "Quote values that contain a comma, a tab or a quotation mark."
+            reject(KaratError(what, place=place, hint=quote), source.rejected)
+        elif row:
+            # An empty cell means no answer.
+            yield place, {name: cell or None for name, cell in zip(header, row, strict=True)}
+    if not header:
+        raise KaratError("the file is neither JSON nor a table", place=Place(name, 1), hint=hint)
+
+
+def rows_of_table(source: InputFile, delimiter: str, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV or TSV file, each with the number of its last line.
+
+    After a row that cannot be parsed, if such rows are left out, reading goes on with the line after its first one: a
+    quotation mark that is not closed takes in the lines after it.
+    """
+    lines, first = lines_of_table(source), 0  # lines before the first row
+    taken: list[str] = []  # the lines of a row
+    while True:
+        reader = csv.reader(
+            lines if source.rejected is None else _kept(lines, taken), delimiter=delimiter, strict=strict
+        )
+        before = first  # lines before the row
+        try:
+            for row in reader:
+                taken.clear()
+                before = first + reader.line_num
+                yield before, row
+            return
+        except csv.Error as error:
+            wrong = row_error(error, delimiter, Place(source.name, before + 1), _AS_JSON_LINES)
+            reject(wrong, source.rejected if before else None)  # the first row names the columns
+        lines, first = chain(taken[1:], lines), before + 1
+        taken = []
+
+
+def _kept(lines: Iterable[str], kept: list[str]) -> Iterator[str]:
+    """The same lines, which are also put into a list."""
+    for line in lines:
+        kept.append(line)
+        yield line
 
 
 def lines_of_table(source: InputFile) -> Iterator[str]:
     """The lines of a file with their line ends, read in parts."""
-    for _, lines in source.lines_in_blocks():
-        try:
-            text = b"".join(line + b"\n" for line in lines).decode()
-        except UnicodeDecodeError:
-            raise KaratError("the file is not UTF-8", place=source.name, hint="Save the file as UTF-8.") from None
-        if "\0" in text:
-            hint = "This is binary data, or UTF-16: save the file as UTF-8."
-            raise KaratError("the file contains a NUL byte", place=source.name, hint=hint)
-        yield from StringIO(text, newline="")
+    for first, lines in source.lines_in_blocks():
+        data = b"".join(line + b"\n" for line in lines)
+        if (error := _text_error(data, source.name, "file")) and source.rejected is None:
+            raise error
+        if error:
+            places = (Place(source.name, at) for at in range(first, first + len(lines)))
+            data = b"".join(map(partial(_blank_if_wrong, source), lines, places))
+        yield from StringIO(data.decode(), newline="")
+
+
+def _blank_if_wrong(source: InputFile, line: bytes, place: Place) -> bytes:
+    """A line; if it is not text, and such lines are left out, an empty one, so that the others keep their numbers."""
+    if error := _text_error(line, place, "line"):
+        reject(error, source.rejected)
+    return b"\n" if error else line + b"\n"
+
+
+def _text_error(data: bytes, place: Place | str, noun: str) -> KaratError | None:
+    """The error if a file or a line is not text."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return KaratError(f"the {noun} is not UTF-8", place=place, hint="Save the file as UTF-8.")
+    if "\0" in text:
+        hint = "This is binary data, or UTF-16: save the file as UTF-8."
+        return KaratError(f"the {noun} contains a NUL byte", place=place, hint=hint)
+    return None
 
 
 def delimiter_of(source: InputFile) -> str:

@@ -13,7 +13,14 @@ from typing import Any, Generic, TypeVar
 from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, require, shown
 from karat.reading.bytes.file_ranges import RangeBounds
 from karat.reading.bytes.input_file import InputFile, Progress
-from karat.reading.bytes.json_decoding import InvalidJsonError, decode_json, decode_lines
+from karat.reading.bytes.json_decoding import (
+    InvalidJsonError,
+    ToleratesFault,
+    decode_json,
+    decode_lines,
+    decode_with_faults,
+)
+from karat.reading.bytes.rejected_rows import RejectedRows, reject
 from karat.reading.records.paths import Record, attribute, field_names_of
 
 Entry = TypeVar("Entry")
@@ -78,10 +85,13 @@ def rename_options(names: Mapping[str, str]) -> str:
     return f"{options} (in Python fields={json.dumps(names, ensure_ascii=False)})"
 
 
-def records_from_list(records: Iterable[Any], name: str, paths: Iterable[str] = ()) -> Iterator[tuple[Place, Record]]:
+def records_from_list(
+    records: Iterable[Any], name: str, paths: Iterable[str] = (), rejected: RejectedRows | None = None
+) -> Iterator[tuple[Place, Record]]:
     """Each record with its place, for errors. A record is a mapping, or an object with attributes.
 
-    Of an object, stored attributes are read, and those that `paths` lead to, which may be computed.
+    Of an object, stored attributes are read, and those that `paths` lead to, which may be computed. `rejected` collects
+    the errors of what is not a record, and is left out.
     """
     wanted = {path.partition(".")[0] for path in paths}
     for at, record in enumerate(records):
@@ -89,12 +99,22 @@ def records_from_list(records: Iterable[Any], name: str, paths: Iterable[str] = 
         if isinstance(record, Mapping):
             yield place, without_arrays(record)
             continue
-        stored = {field: attribute(record, field, place) for field in field_names_of(record)}
-        computed = {field: attribute(record, field, place) for field in wanted - stored.keys()}
-        fields = stored | {field: value for field, value in computed.items() if value is not None}
-        hint = "A record is a dictionary, or an object with attributes."
-        require(fields, f"{shown(record)} is not a record", hint, place=place)
+        try:
+            fields = _fields_of_object(record, wanted, place)
+        except KaratError as error:
+            reject(error, rejected)
+            continue
         yield place, without_arrays(fields)
+
+
+def _fields_of_object(record: Any, wanted: set[str], place: Place) -> Record:
+    """The attributes of a record that are stored, and those that are wanted."""
+    stored = {field: attribute(record, field, place) for field in field_names_of(record)}
+    computed = {field: attribute(record, field, place) for field in wanted - stored.keys()}
+    fields = stored | {field: value for field, value in computed.items() if value is not None}
+    hint = "A record is a dictionary, or an object with attributes."
+    require(fields, f"{shown(record)} is not a record", hint, place=place)
+    return fields
 
 
 def without_arrays(value: Any, depth: int = _DEEPEST_ARRAYS) -> Any:
@@ -117,14 +137,22 @@ def records_from_json_lines(source: InputFile, hint: str) -> Iterator[tuple[Plac
 
 
 def objects_from_json_lines(
-    source: InputFile, hint: str, progress: Progress | None = None, *, first: bool = True, first_line: int = 1
+    source: InputFile,
+    hint: str,
+    progress: Progress | None = None,
+    *,
+    first: bool = True,
+    first_line: int = 1,
+    tolerates: ToleratesFault | None = None,
 ) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
     """The objects of a JSON lines file, in blocks: the number of each line, and its object. Skips blank lines.
 
     Unless the `first` line of the file is among them, an error does not say that the file is no JSON lines. Of a part
-    of a file, `first_line` is the number of its first line in the whole file.
+    of a file, `first_line` is the number of its first line in the whole file. Where wrong lines are left out, one whose
+    faults are all tolerated is not.
     """
     first = first and source.has_start
+    wrong: list[KaratError] = []
     last_strict = _LINES_AT_ONCE if first_line > 1 else _LINES_AT_ONCE - _lines_before(source, _LINES_AT_ONCE)
     for at, lines in _in_pieces(source.lines_in_blocks(progress), last_strict - first_line + 1):
         start = at + first_line - 1
@@ -135,17 +163,54 @@ def objects_from_json_lines(
             filled = [lines[number - start] for number in numbers]
             objects = decode_lines(filled, strict=start <= last_strict)
         if objects is None or not set(map(type, objects)) <= {dict}:
-            objects = []
-            for number, line in zip(numbers, filled, strict=True):
-                try:
-                    objects.append(_object(line, Place(source.name, line=number), first and not objects, hint))
-                except KaratError:
-                    if objects:
-                        yield numbers[: len(objects)], objects  # so that the first fault of a file is reported
-                    raise
+            numbers, objects, errors = _read_one_by_one(source, numbers, filled, first, hint, tolerates)
+            wrong += errors
         if objects:
-            yield numbers, objects
+            yield numbers, objects  # before an error, so that the first fault of a file is reported
             first = False
+        # If no line has an object, this is another format, and not a file with wrong lines.
+        if wrong and (source.rejected is None or (first and len(wrong) > _LINES_AT_ONCE)):
+            break
+        while wrong and not first:
+            reject(wrong.pop(), source.rejected)
+    if wrong:
+        raise wrong[0] from None
+
+
+def _read_one_by_one(
+    source: InputFile,
+    numbers: Iterable[int],
+    lines: Iterable[bytes],
+    first: bool,
+    hint: str,
+    tolerates: ToleratesFault | None,
+) -> tuple[list[int], list[dict[str, Any]], list[KaratError]]:
+    """The numbers of lines with an object, the objects, and the errors of others: one, unless they are collected."""
+    read: list[int] = []
+    objects: list[dict[str, Any]] = []
+    errors: list[KaratError] = []
+    for number, line in zip(numbers, lines, strict=True):
+        try:
+            objects.append(_object(line, Place(source.name, line=number), first and not objects, hint))
+            read.append(number)
+        except KaratError as error:
+            if source.rejected is not None and tolerates and (record := _tolerated(line, tolerates)) is not None:
+                objects.append(record)
+                read.append(number)
+                continue
+            errors.append(error)
+            if source.rejected is None:
+                break
+    return read, objects, errors
+
+
+def _tolerated(line: bytes, tolerates: ToleratesFault) -> dict[str, Any] | None:
+    """The object on a line with faults, if all of them are tolerated."""
+    try:
+        value, faults = decode_with_faults(line.rstrip(), "", "")
+    except KaratError:
+        return None
+    return value if isinstance(value, dict) and all(map(tolerates, faults)) else None
 
 
 def _lines_before(source: InputFile, most: int) -> int:

@@ -102,6 +102,20 @@ class ContentsOfRecords:
         return _first_values(field, name, self._records).are_expected
 
 
+class ContentsOfMost(ContentsOfRecords):
+    """What most records contain: a few values of another kind are mistakes, if no name has a field in all records."""
+
+    def fits(self, field: str, name: str) -> bool:
+        """Whether the values with a usual name of a field, or most of them, are what it should contain."""
+        usual = [(each, other) for each, role in ROLES.items() for other in self.names if is_spelling(other, role)]
+        if super().fits(field, name):
+            return True
+        if any(super(ContentsOfMost, self).fits(*each) for each in usual if each[0] == field or each[1] == name):
+            return False
+        values = [value for record in self._records if (value := record.get(name)) is not None]
+        return 2 * sum(is_expected(field, name, value) for value in values) > len(values)
+
+
 class MergeableContents(NamedTuple):
     """What records contain, with an answer to every question, so that the records need not be kept."""
 
@@ -133,7 +147,7 @@ class MergeableContents(NamedTuple):
 def _first_values(field: str, name: str, records: Iterable[Record]) -> FirstValues:
     """Whether the values with a usual name of a field are what it should contain."""
     values = (value for record in records if (value := record.get(name)) is not None)
-    return FirstValues.of(values, partial(_fits, field, name in AMBIGUOUS))
+    return FirstValues.of(values, partial(is_expected, field, name))
 
 
 def _names_in(records: Iterable[Record]) -> list[Any]:
@@ -188,14 +202,14 @@ def choose_fields(
     return ResultFields({**names, **choice.columns}, texts, noted.note(place), all_names, fields, tuple(others))
 
 
-def _fits(field: str, is_ambiguous: bool, value: Any) -> bool:
-    """Whether a value is what a field should contain; names that are `is_ambiguous` may be those of gold documents."""
+def is_expected(field: str, name: str, value: Any) -> bool:
+    """Whether a value with a usual name of a field is what it should contain."""
     if field == "query":
         return isinstance(value, str | int) and not isinstance(value, bool)
     if field == "answer":
         return isinstance(value, str)
     if field == "gold_answers":
-        return _is_answer_text(value) if is_ambiguous else _is_gold_answer(value)
+        return _is_answer_text(value) if name in AMBIGUOUS else _is_gold_answer(value)
     return _is_documents(value)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from karat.errors import KaratError, Place, plural
+from karat.errors import KaratError, MessagePart, Parameter, Place, plural
 from karat.errors.suggestions import SuggestedCall
 from karat.options import Order, check_order
 from karat.reading.columns.spellings import find_column, plain_name
@@ -19,7 +19,7 @@ from karat.reading.records.missing_fields import EXAMPLES, Lacking, hint_about_m
 from karat.reading.records.numbers import LogNumbers, read_numbers
 from karat.reading.records.paths import Record
 from karat.reading.records.query_fields import FieldsByQuery, PresentFields
-from karat.reading.records.records import rename_hint, without_collection
+from karat.reading.records.records import rename_options, without_collection
 from karat.reading.records.result_fields import PARTS, ROLES, Part, ResultFields, fields_of_results
 from karat.reading.records.sources import HINT, RecordSource, read_records
 from karat.reading.shapes.scores import ScorePlaces
@@ -268,9 +268,23 @@ def notes_of_results(
 
 def answers_not_scored(error: KaratError, queries: int) -> tuple[str, int, str]:
     """The finding that the answers of so many queries cannot be read. It is shown in Python and on the command line."""
-    calls = [part.parameters for part in error.hint_parts if isinstance(part, SuggestedCall)]
-    hint = f"Use the text in it: {rename_hint(calls[0]['fields'])}" if calls else error.hint or ""
-    return f"answers not scored: {error.place}: {error.what}", queries, hint
+    return f"answers not scored: {error.place}: {error.what}", queries, _hint_on_options(error)
+
+
+def _hint_on_options(error: KaratError) -> str:
+    """The hint of an error, in which the names of fields are given for Python and for the command line."""
+    parts = SuggestedCall.without_look(error).hint_parts
+    named = [part if (fields := _fields_in(part)) is None else rename_options(fields) for part in parts]
+    return error.but(hint=named).hint or ""
+
+
+def _fields_in(part: MessagePart) -> Mapping[str, str] | None:
+    """The names of fields that a part of a hint gives, if it does."""
+    if isinstance(part, SuggestedCall):
+        return part.parameters.get("fields")
+    if isinstance(part, Parameter) and part.name == "fields" and isinstance(part.value, Mapping):
+        return part.value
+    return None
 
 
 def read_field(

@@ -14,6 +14,7 @@ from karat.errors.suggestions import SuggestedCall
 from karat.reading.bytes.input_file import InputFile, is_file
 from karat.reading.bytes.names import FORMATS
 from karat.reading.bytes.part_files import check_files
+from karat.reading.bytes.rejected_rows import RejectedRows
 from karat.reading.pairs.objects import records_of
 from karat.reading.records.document_parts import wrong_part_error
 from karat.reading.records.likely_fields import paths_of_records, unused_fields
@@ -46,6 +47,8 @@ class RecordLayout(NamedTuple):
     """what the tool writes that wrote them, without the fields that are read from elsewhere"""
     parts: Mapping[str, Mapping[str, str]] | None = None
     """the names of parts of documents, by the field of the documents"""
+    rejected: RejectedRows | None = None
+    """collects the errors of entries that are not records, and are left out; None if the first of them is an error"""
 
     @property
     def is_per_record(self) -> bool:
@@ -63,11 +66,11 @@ class RecordLayout(NamedTuple):
         """The records with the names that they have in the source."""
         inner = self.records(records)
         with_own_lists = with_lists(inner, self.lists) if self.lists else inner
-        return with_own_lists if self.shape is None else self.shape.records_of(with_own_lists)
+        return with_own_lists if self.shape is None else self.shape.records_of(with_own_lists, self.rejected)
 
     def records(self, records: Iterable[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
         """The records as they are in the source."""
-        return iter(records) if self.path is None else inner_records(records, self.path)
+        return iter(records) if self.path is None else inner_records(records, self.path, self.rejected)
 
 
 _AS_THEY_ARE = RecordLayout()
@@ -132,21 +135,24 @@ def read_records(
     hint: str = HINT,
     path: str | None = None,
     name: str = "the results",
+    rejected: RejectedRows | None = None,
 ) -> Read:
     """What a function reads from the records of a source.
 
     The function may iterate over the records several times: they are then read anew. `hint` says what records look
     like, and `name` what a source is called that is not a file, for errors. `path` is where the records are inside an
-    object, if it is not to be found out.
+    object, if it is not to be found out. With `rejected`, lines, rows and entries that are not records are left out,
+    and it collects their errors.
     """
     if path is not None:
         require(check_text("records", path), "the path of the records is empty", "Write it as run.items.")
     field_names(fields)  # an invalid one is an error before anything is read
     tool, form = (None, format) if format is None or format in FORMATS else (check_tool_or_format(format), None)
     if is_file(source):
-        file = InputFile.of(source)
+        file = InputFile.of(source).rejecting_into(rejected)
         try:
-            return read(_record_source(file.name, Rereadable(records_reader(file, form, hint)), fields, tool, path))
+            from_file = Rereadable(records_reader(file, form, hint))
+            return read(_record_source(file.name, from_file, fields, tool, path, rejected))
         except KaratError:
             check_files(file)
             raise
@@ -156,8 +162,8 @@ def read_records(
         raise KaratError(f"results cannot be read from {shown(source)}", hint=hint)
     kept = listed if isinstance(listed, Sequence) else list(listed)
     paths = [*(fields or {}).values(), *([] if path is None else [path])]
-    records = Rereadable(lambda: records_from_list(kept, name, paths))
-    return read(_record_source(name, records, fields, tool, path))
+    records = Rereadable(lambda: records_from_list(kept, name, paths, rejected))
+    return read(_record_source(name, records, fields, tool, path, rejected))
 
 
 def _record_source(
@@ -166,18 +172,20 @@ def _record_source(
     fields: Mapping[str, str] | None,
     tool: str | None,
     given_path: str | None,
+    rejected: RejectedRows | None,
 ) -> RecordSource:
     """Records with karat's names, if a tool wrote them whose names are known, and with lists, if they are texts.
 
     If `tool` is given, it is an error if it did not write them. `given_path` is where they are inside an object.
     """
     fields = fields or {}
-    source = RecordSource(name, records, given_path=given_path)
+    layout = RecordLayout(rejected=rejected)
+    source = RecordSource(name, records, given_path=given_path, layout=layout)
     try:
         shape = None if given_path else recognize(records, tool)
         path = given_path or (None if shape else _path_of_records(records, name))
         if path:
-            layout = RecordLayout(path)
+            layout = layout._replace(path=path)
             inner = Rereadable(lambda: layout.records(records))
             require(next(iter(inner), None), f"there are no records in {path}", place=name)
             note = () if given_path else (f"{name}: the records are in {path}",)
@@ -259,8 +267,9 @@ def _check_parts(source: RecordSource, parts: Mapping[str, Mapping[str, str]], f
 
 def _shaped(source: RecordSource, records: Iterable[tuple[Place, Record]], shape: Shape) -> RecordSource:
     """Records with karat's names beside those of the tool that wrote them."""
-    paths = shape.paths_read(source.records)
-    notes = (shape.note(paths, source.name), *shape.text_notes(source.records, source.name), *source.notes)
+    rejected = source.layout.rejected
+    paths, notes = shape.paths_read(source.records, rejected), shape.text_notes(source.records, source.name, rejected)
+    notes = (shape.note(paths, source.name), *notes, *source.notes)
     layout = source.layout._replace(shape=shape)
     shaped = _laid_out(source, records, layout)
     return replace(shaped, notes=notes, shape=shape, paths=paths, unnamed=Rereadable(lambda: layout.unnamed(records)))

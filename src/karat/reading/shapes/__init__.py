@@ -34,6 +34,7 @@ from typing import Any, Self
 
 from karat.errors import KaratError, Parameter, Place, did_you_mean, enumeration, shown
 from karat.reading.bytes.names import FORMATS
+from karat.reading.bytes.rejected_rows import RejectedRows, reject
 from karat.reading.records.paths import Record, field_value
 from karat.reading.shapes.scores import ScorePlaces
 
@@ -105,9 +106,11 @@ class Shape:
         except KaratError:  # there are no records where this tool has them, or an attribute cannot be read
             return False
 
-    def records_of(self, source: Iterable[tuple[Place, Record]]) -> Iterator[tuple[Place, Record]]:
+    def records_of(
+        self, source: Iterable[tuple[Place, Record]], rejected: RejectedRows | None = None
+    ) -> Iterator[tuple[Place, Record]]:
         """The records in the objects of a file, with the names that the tool gives them."""
-        inner = source if self.records is None else inner_records(source, self.records)
+        inner = source if self.records is None else inner_records(source, self.records, rejected)
         inner = ((place, _with_attributes(record)) for place, record in inner) if self.attributes else inner
         records = iter(inner) if self.spans is None else _traces(inner, self.spans)
         return ((place, _with_parents(record, *self.parents)) for place, record in records) if self.parents else records
@@ -132,9 +135,11 @@ class Shape:
             return documents
         return [_with_longest_text(document, self.texts, place) for document in documents]
 
-    def paths_read(self, source: Iterable[tuple[Place, Record]]) -> dict[str, str]:
+    def paths_read(
+        self, source: Iterable[tuple[Place, Record]], rejected: RejectedRows | None = None
+    ) -> dict[str, str]:
         """Where each field of the first records is read from."""
-        examples = [record for _, record in islice(self.records_of(source), _FIRST)]
+        examples = [record for _, record in islice(self.records_of(source, rejected), _FIRST)]
         paths = {
             name: next(
                 (path for example in examples for path in self._paths(name) if _first(example, [path]) is not None),
@@ -144,11 +149,14 @@ class Shape:
         }
         return {name: path for name, path in paths.items() if path is not None}
 
-    def text_notes(self, source: Iterable[tuple[Place, Record]], place: Place | str) -> tuple[str, ...]:
+    def text_notes(
+        self, source: Iterable[tuple[Place, Record]], place: Place | str, rejected: RejectedRows | None = None
+    ) -> tuple[str, ...]:
         """That the contents of the first documents are read from texts whose names are not usual."""
         if self.texts is None or "retrieved" not in self.fields:
             return ()
-        lists = [_first(record, self._paths("retrieved")) for _, record in islice(self.records_of(source), _FIRST)]
+        examples = islice(self.records_of(source, rejected), _FIRST)
+        lists = [_first(record, self._paths("retrieved")) for _, record in examples]
         documents = [with_parts(entries, self.documents, place) for entries in lists if isinstance(entries, list)]
         names = (_longest_text(document, self.texts, place) for entries in documents for document in entries)
         name = next((name for name in names if name is not None), None)
@@ -169,16 +177,24 @@ _TABLES = ("fields", "documents")
 _DOCUMENTS = {"retrieved", "truth"}
 
 
-def inner_records(source: Iterable[tuple[Place, Record]], path: str) -> Iterator[tuple[Place, Record]]:
-    """The records in a list inside the objects of a file; it is an error if an object has no such list."""
+def inner_records(
+    source: Iterable[tuple[Place, Record]], path: str, rejected: RejectedRows | None = None
+) -> Iterator[tuple[Place, Record]]:
+    """The records in a list inside the objects of a file; it is an error if an object has no such list.
+
+    `rejected` collects the errors of such objects, and of entries that are not records; they are left out.
+    """
     for place, value in source:
         inner = field_value(value, path, place)
         if not isinstance(inner, list):
-            raise KaratError(f"there are no records in {path}", place=place)
+            reject(KaratError(f"there are no records in {path}", place=place), rejected)
+            continue
         for at, record in enumerate(inner):
             inside = place.inside(f"{path}.{at}".replace("*.", ""))
             if not isinstance(record, Mapping):
-                raise KaratError(f"{shown(record)} is not a record", place=inside, hint="A record is an object.")
+                what = f"{shown(record)} is not a record"
+                reject(KaratError(what, place=inside, hint="A record is an object."), rejected)
+                continue
             yield inside, record
 
 

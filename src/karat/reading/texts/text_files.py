@@ -10,16 +10,16 @@ from typing import Any, Literal, NamedTuple
 
 from karat.documents.ids import identifier
 from karat.errors import KaratError, Message, Parameter, Place, plural, shown
-from karat.reading.bytes.delimited_text import row_error
 from karat.reading.bytes.input_file import InputFile
-from karat.reading.bytes.json_decoding import decode_json
+from karat.reading.bytes.json_decoding import decode_entries
 from karat.reading.bytes.names import Format, check_format, is_arrow
+from karat.reading.bytes.rejected_rows import RejectedRows, reject
 from karat.reading.columns import Choice, ColumnRole, choose, missing_columns
 from karat.reading.columns.spellings import TextRole, find_column
 from karat.reading.contents.formats import detect
 from karat.reading.pairs.data_sets import named_data_set, texts_file, texts_of_data_set
 from karat.reading.records.paths import Record, field_value
-from karat.reading.records.record_files import AS_JSON_LINES, delimiter_of, lines_of_table, records_of_file
+from karat.reading.records.record_files import delimiter_of, lines_of_table, records_of_file, rows_of_table
 from karat.reading.records.records import records_from_list
 
 HINT = "Texts and groups are read from CSV, TSV, JSON, JSON lines, Parquet or Feather, with a column of ids."
@@ -92,10 +92,12 @@ class TextFile:
         known_format: str | None = None,
         column: str | None = None,
         content: Content = "queries",
+        rejected: RejectedRows | None = None,
     ) -> TextFile:
         """A file, the folder of a BEIR data set, or the name of a data set of ir_datasets.
 
-        The format is detected unless it is known, and `column` is a column that is to be read.
+        The format is detected unless it is known, and `column` is a column that is to be read. With `rejected`, lines
+        that are wrong are left out, and it collects their errors.
         """
         file = InputFile.of(source)
         if named_data_set(file):
@@ -105,6 +107,8 @@ class TextFile:
         form = detect(file) if known_format is None else check_format(known_format)
         if not is_arrow(form) and not file.first_byte():
             raise KaratError("the file is empty", place=file.name, hint=HINT)
+        if not is_arrow(form):
+            file = file.rejecting_into(rejected)
         return cls(file, form, form not in ("csv", "tsv", "trec") or _has_header(file, column))
 
     @property
@@ -122,7 +126,7 @@ class TextFile:
         if not self.has_header:
             return _ids_and_texts(file)
         if self.format == "json":
-            return _from_json(decode_json(file.read_all(), file.name, HINT), column, file.name)
+            return _from_json(decode_entries(file, HINT, (list, dict)), column, file)
         return records_of_file(file, "csv" if self.format == "trec" else self.format, HINT)
 
 
@@ -183,11 +187,12 @@ def _values(
         raise missing_columns([value_name], names, first)
 
 
-def _from_json(value: Any, column: str, name: str) -> Iterator[tuple[Place, Record]]:
+def _from_json(value: Any, column: str, file: InputFile) -> Iterator[tuple[Place, Record]]:
     """An array of records or of values, which are numbered from 0; or an object: a record, or a value for each id."""
+    name = file.name
     if isinstance(value, list):
         if any(isinstance(each, Mapping) for each in value):
-            return records_from_list(value, name)
+            return records_from_list(value, name, rejected=file.rejected)
         return ((Place(name, field=f"[{at}]"), {"_id": str(at), column: each}) for at, each in enumerate(value))
     if not isinstance(value, Mapping):
         raise KaratError(f"{shown(value)} is not a mapping of ids", place=name, hint=HINT)
@@ -219,25 +224,16 @@ def _ids_and_texts(file: InputFile) -> Iterator[tuple[Place, Record]]:
     """The lines of a table without a header. Quotation marks have no meaning in TSV, as in MS MARCO."""
     delimiter = delimiter_of(file)
     if delimiter == "\t":
-        rows: Iterator[list[str]] = (line.rstrip("\r\n").split("\t") for line in lines_of_table(file))
+        lines = enumerate(lines_of_table(file), 1)
+        rows: Iterator[tuple[int, list[str]]] = ((at, line.rstrip("\r\n").split("\t")) for at, line in lines)
     else:
-        rows = _csv_rows(file, delimiter)
-    for number, row in enumerate(rows, 1):
+        rows = rows_of_table(file, delimiter)
+    for number, row in rows:
         if not any(row):
             continue
         if len(row) != 2:
             what = f"the line has {plural(len(row), 'column')} instead of 2: the id and the text"
             hint = "Add a header line that names the columns, such as _id and text, if there are more."
-            raise KaratError(what, place=Place(file.name, number), hint=hint)
+            reject(KaratError(what, place=Place(file.name, number), hint=hint), file.rejected)
+            continue
         yield Place(file.name, number), {"_id": row[0], "text": row[1]}
-
-
-def _csv_rows(file: InputFile, delimiter: str) -> Iterator[list[str]]:
-    reader = csv.reader(lines_of_table(file), delimiter=delimiter)
-    before = 0  # lines before the row
-    try:
-        for row in reader:
-            yield row
-            before = reader.line_num
-    except csv.Error as error:
-        raise row_error(error, delimiter, Place(file.name, before + 1), AS_JSON_LINES) from None

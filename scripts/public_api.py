@@ -1,0 +1,133 @@
+"""The public names of karat: which modules have them, what belongs to each, and what its parameters are.
+
+`docs/stability.md` promises that these names stay; `list_api.py` writes them down.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from karat import Measure
+from karat.registry.parameters import REQUIRED, MeasureParameter
+
+MODULES = (
+    "karat",
+    "karat.testing",
+    "karat.pooled",
+    "karat.dataclasses",
+    "karat.components.evaluators",
+    "karat.components.preprocessors",
+    "karat.integrations.haystack",
+    "karat.compat.pytrec_eval",
+    "karat.engines.spark",
+    "karat.measures",
+)
+
+
+class Name(NamedTuple):
+    """A public name of a module or of a class, as it would stand in the code: `before(parameters)after`."""
+
+    name: str
+    value: Any
+    before: str
+    parameters: tuple[str, ...] | None = None
+    """of what can be called"""
+    after: str = ""
+
+
+def public_names(module: str) -> list[Name]:
+    """The names in a public module, in alphabetical order."""
+    home = import_module(module)
+    names = sorted(home.__all__, key=lambda name: (name.lower(), name))
+    return [_name(name, getattr(home, name)) for name in names]
+
+
+def members(cls: type) -> Iterator[Name]:
+    """What karat gives the instances of a class: fields, properties and methods, those of its bases included."""
+    shown = set[str]()
+    for field in fields(cls) if is_dataclass(cls) else ():
+        if not field.name.startswith("_"):
+            optional = field.default is not MISSING or field.default_factory is not MISSING
+            shown.add(field.name)
+            yield Name(field.name, field, f"{field.name}: {field.type}{' = ...' if optional else ''}")
+    for name in sorted(dir(cls)):
+        value = inspect.getattr_static(cls, name)
+        if name.startswith("_") or name in shown or not _is_own(cls, name):
+            continue
+        if isinstance(value, property | cached_property):
+            getter: Any = value.func if isinstance(value, cached_property) else value.fget
+            yield Name(name, value, f"{name}: {_text(inspect.signature(getter).return_annotation)}")
+        elif isinstance(value, classmethod | staticmethod):
+            yield _callable(name, value, value.__func__, f"@{type(value).__name__} ", of_instance=True)
+        elif inspect.isfunction(value):
+            prefix = "async " if inspect.iscoroutinefunction(value) else ""
+            yield _callable(name, value, value, prefix, of_instance=True)
+
+
+def _is_own(cls: type, name: str) -> bool:
+    home = next(base for base in cls.__mro__ if name in vars(base))
+    return home.__module__.partition(".")[0] == "karat"
+
+
+def _name(name: str, value: Any) -> Name:
+    if inspect.isclass(value):
+        if issubclass(value, Enum | Exception) or is_dataclass(value):  # the fields of data classes are listed below it
+            kind = "(Enum)" if issubclass(value, Enum) else "(Exception)" if issubclass(value, Exception) else ""
+            return Name(name, value, f"class {name}{kind}")
+        return _callable(name, value, value, "class ")._replace(after="")
+    if inspect.isfunction(value):
+        return _callable(name, value, value)
+    if isinstance(value, Measure):
+        return Name(name, value, f"{name}: Measure", tuple(map(_setting, value.definition.parameters.values())))
+    return Name(name, value, f"{name}: {type(value).__name__}")
+
+
+def _callable(name: str, value: Any, function: Any, prefix: str = "", *, of_instance: bool = False) -> Name:
+    """A function, with the options that it takes as `**options` by their names."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    if of_instance and parameters and parameters[0].name in ("self", "cls"):
+        parameters = parameters[1:]
+    shown, star = [], False
+    for parameter in parameters:
+        options = _options(function, parameter)
+        if not star and (options or parameter.kind is parameter.KEYWORD_ONLY):
+            shown.append("*")
+        star = star or parameter.kind in (parameter.VAR_POSITIONAL, parameter.KEYWORD_ONLY)
+        shown += [f"{option}: {kind} = ..." for option, kind in options.items()] or [_parameter(parameter)]
+    returned = signature.return_annotation
+    return Name(name, value, prefix + name, tuple(shown), f" -> {_text(returned)}")
+
+
+def _options(function: Any, parameter: inspect.Parameter) -> dict[str, str]:
+    """The names and types of the options, if a parameter is `**options: Unpack[...]` of a typed dictionary."""
+    annotation = str(parameter.annotation)
+    if parameter.kind is not parameter.VAR_KEYWORD or not annotation.startswith("Unpack["):
+        return {}
+    typed: Any = vars(inspect.getmodule(function))[annotation.removeprefix("Unpack[").removesuffix("]")]
+    return {name: kind.__forward_arg__ for name, kind in typed.__annotations__.items()}
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" * (parameter.kind is parameter.VAR_KEYWORD)
+    annotation = "" if parameter.annotation is parameter.empty else f": {_text(parameter.annotation)}"
+    default = "" if parameter.default is parameter.empty else f" = {_default(parameter.default)}"
+    return f"{stars}{parameter.name}{annotation}{default}"
+
+
+def _default(value: object) -> str:
+    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+
+
+def _setting(parameter: MeasureParameter) -> str:
+    return parameter.name if parameter.default is REQUIRED else f"{parameter.name}={parameter.default}"
+
+
+def _text(annotation: object) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
