@@ -94,7 +94,10 @@ def error(status: int, message: str = "", code: str | None = None, param: str | 
 class LLMServer:
     """The server, which runs within a `with` statement."""
 
-    def __init__(self, rule: Rule | None = None, *, first: Iterable[Any] = (), delay: float = 0.0) -> None:
+    def __init__(
+        self, rule: Rule | None = None, *, first: Iterable[Any] = (), delay: float = 0.0, wait_for: int = 0
+    ) -> None:
+        """A response takes `delay` seconds; the first ones wait until `wait_for` requests are here at the same time."""
         self.rule: Rule = rule or (lambda _: {})
         self.sent: list[Sent] = []
         self.most_at_once = 0
@@ -105,6 +108,8 @@ class LLMServer:
         self._delay = delay
         self._now = 0
         self._lock = threading.Lock()
+        self._wait_for = wait_for
+        self._enough = threading.Event()
         self._closing = threading.Event()
 
     @property
@@ -142,10 +147,13 @@ class LLMServer:
             self.sent.append(sent)
             self._now += 1
             self.most_at_once = max(self.most_at_once, self._now)
+            if self._now >= self._wait_for:
+                self._enough.set()
             scripted = (self.first.pop(0),) if self.first else ()
         try:
             answer = scripted[0] if scripted else self.rule(sent)
             response = answer if isinstance(answer, Response) else reply(answer)
+            self._enough.wait(10)
             self.wait(response.delay or self._delay)
             return response
         finally:

@@ -173,7 +173,7 @@ def test_many_requests_learn_once_what_the_server_refuses() -> None:
                 return error(400, f"unsupported parameter: {name}", param=name)
         return {"label": 1}
 
-    with LLMServer(rule, delay=0.01) as server:
+    with LLMServer(rule, wait_for=2) as server:
         asker = Asker(language_model("tester", base_url=server.url), SETTINGS, Journal(), concurrency=8)
         usage = carry_out(plans(40, []), asker)
         assert (usage.done, usage.failed) == (40, 0)
@@ -207,7 +207,7 @@ def test_no_more_requests_than_allowed_are_at_the_server_at_a_time(
 ) -> None:
     monkeypatch.setattr("karat.grounding.judges.sending._FIRST_WAIT", 0.001)
     first = [error(500), error(429, headers={"Retry-After": "0"}), reply("what?"), Response(hang_up=True)]
-    with LLMServer(lambda _: {"label": 1}, first=first * 3, delay=0.01) as server:
+    with LLMServer(lambda _: {"label": 1}, first=first * 3, delay=0.01, wait_for=concurrency) as server:
         model = language_model("tester", base_url=server.url)
         usage = carry_out(plans(60, []), Asker(model, SETTINGS, Journal(), concurrency=concurrency))
     assert (usage.done + usage.failed, server.most_at_once) == (60, concurrency)
