@@ -38,12 +38,13 @@ def main(environment: Mapping[str, str]) -> int:
         # The rules of a pull request may be anybody's: what reads them gets no token.
         variables = {name: value for name, value in environment.items() if name != "KARAT_TOKEN"}
         variables["GITHUB_STEP_SUMMARY"] = str(summary)
+        variables.setdefault("PYTHONIOENCODING", "utf-8")  # that of the log, also on Windows
         status = subprocess.run(
             [sys.executable, "-m", "karat", "gate", *arguments], env=variables, check=False
         ).returncode
         table = summary.read_text("utf-8") if summary.is_file() else ""
     if table and (of_job := environment.get("GITHUB_STEP_SUMMARY")):
-        with open(of_job, "a", encoding="utf-8") as file:
+        with open(of_job, "a", encoding="utf-8", newline="\n") as file:
             file.write(table)
     if wanted == "true":
         try:
@@ -53,14 +54,20 @@ def main(environment: Mapping[str, str]) -> int:
         except (OSError, ValueError) as error:
             reason = f"{error.code} {error.reason}" if isinstance(error, urllib.error.HTTPError) else str(error)
             what = f"the comment could not be written ({one_line(reason)}); the result is in the log of the job"
-            print(f"::notice title=karat gate::{what}. A comment needs the permission `pull-requests: write`.")
+            say(f"::notice title=karat gate::{what}. A comment needs the permission `pull-requests: write`.")
     return status
 
 
 def mistake(message: str) -> int:
     """Say what is wrong with the inputs of the action; the exit status."""
-    print(f"::error title=karat gate::{message}")
+    say(f"::error title=karat gate::{message}")
     return 2
+
+
+def say(command: str) -> None:
+    """Print a command to GitHub in the encoding of the log: that of Python may lack characters on Windows."""
+    sys.stdout.buffer.write(f"{command}\n".encode(errors="backslashreplace"))
+    sys.stdout.buffer.flush()
 
 
 def pull_request(environment: Mapping[str, str]) -> int | None:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 TYPE_CHECKING = False  # type checkers know it by its name; importing typing would take longer than all of this
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from karat import measures

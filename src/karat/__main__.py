@@ -42,13 +42,15 @@ def main() -> NoReturn:
 
 
 def _handle_signals() -> None:
-    """End at Ctrl-C and SIGTERM with the status that shells give to programs ended by them.
+    """End at Ctrl-C, SIGTERM and, on Windows, Ctrl-Break with the status that shells give to programs ended by them.
 
     An exception would not do: raised in an import or in a callback of a library, it can be ignored or replaced.
     """
     import signal
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # At Ctrl-Break, Windows ends a program without the cleanup below.
+    of_windows = getattr(signal, "SIGBREAK", None)
+    for number in filter(None, (signal.SIGINT, signal.SIGTERM, of_windows)):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup, or a job in the background of a script
             signal.signal(number, _end)
 

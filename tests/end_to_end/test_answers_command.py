@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import csv
 import doctest
-import fcntl
 import gzip
 import io
 import json
-import os
-import pty
 import re
-import select
-import signal
-import struct
 import subprocess
-import sys
-import termios
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -31,8 +23,9 @@ from karat.errors.installing import pip_install
 from karat.evaluation import DEFAULT_ANSWER_MEASURES
 from karat.registry.selection import default_measures
 from tests.end_to_end.in_process import Done, plain_environment, run_here
+from tests.end_to_end.pseudo_terminal import on_terminal
+from tests.platforms import CLOSED_PIPE, KARAT
 
-KARAT = Path(sys.executable).with_name("karat")
 GOLD: dict[str, Any] = {"tower": "the Eiffel Tower", "nine": ["9", "nine"], "unsaid": "x", "größe": "北京"}
 GOOD = {"tower": "Eiffel Tower in Paris", "nine": "Nine.", "größe": "北京"}
 POOR = {"tower": "Paris", "nine": "9", "unsaid": "y", "größe": "東京"}
@@ -80,30 +73,6 @@ def mistake(folder: Path, *words: str | Path, run: Callable[..., Done] = run_her
     assert done.stderr.strip().isprintable()
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     return done.stderr
-
-
-def on_terminal(folder: Path, *words: str, errors: bool = False) -> str:
-    """What a wide terminal receives on standard output, or on standard error."""
-    parent, child = pty.openpty()
-    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
-    process = subprocess.Popen(
-        [KARAT, *words], cwd=folder, stdin=child, stdout=subprocess.DEVNULL if errors else child,
-        stderr=child if errors else subprocess.DEVNULL, start_new_session=True,
-        env=plain_environment(),
-    )  # fmt: skip
-    os.close(child)
-    shown = b""
-    while select.select([parent], [], [], 60)[0]:
-        try:
-            block = os.read(parent, 65536)
-        except OSError:
-            break
-        if not block:
-            break
-        shown += block
-    os.close(parent)
-    assert process.wait() == (2 if errors else 0)
-    return shown.decode().replace("\r\n", "\n")
 
 
 def write_json(path: Path, value: object) -> None:
@@ -537,7 +506,8 @@ def test_hostile_texts_are_harmless_in_formats_for_people(form: str, hostile: Pa
 
 @pytest.mark.parametrize("words", [["--per-query"], ["--explain", HOSTILE[1]], ["--explain", HOSTILE[4]]])
 def test_hostile_texts_are_harmless_on_a_terminal(words: list[str], hostile: Path) -> None:
-    shown = on_terminal(hostile, "answers", "gold.json", "good.json", "-m", "EM", *words)
+    status, shown = on_terminal(hostile, "answers", "gold.json", "good.json", "-m", "EM", *words)
+    assert status == 0
     assert "1.0000" in shown
     for sent in SENT:
         assert sent not in shown
@@ -553,7 +523,8 @@ def test_characters_that_change_the_writing_direction_are_shown_as_escapes(mark:
 
 
 def test_hostile_texts_in_errors_and_notes_are_harmless(hostile: Path) -> None:
-    shown = on_terminal(hostile, "answers", "gold.json", "bad.json", errors=True)
+    status, shown = on_terminal(hostile, "answers", "gold.json", "bad.json", errors=True)
+    assert status == 2
     assert r"question q\x1b[31m: 5 is not text" in shown
     assert "\x1b[31m" not in shown
     done = run_here(hostile, "answers", "gold.json", "good.json", "--format", "csv")
@@ -611,7 +582,7 @@ def test_a_closed_pipe_ends_the_command_quietly(words: list[str], questions: int
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait() in (0, -signal.SIGPIPE, 128 + signal.SIGPIPE)
+    assert process.wait() in CLOSED_PIPE
 
 
 # Results with answers.

@@ -7,7 +7,6 @@ import io
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +17,8 @@ import pytest
 from karat import Comparison, Scores, compare, evaluate, evaluate_results
 from karat.cli import demo_data as demo
 from tests.end_to_end.in_process import run_here
+from tests.platforms import KARAT
 
-KARAT = Path(sys.executable).with_name("karat")
 SYSTEMS = ("overlap", "bm25", "bm25-rm3")
 PAIR = ("truth.qrels", "bm25.trec", "bm25-rm3.trec", "-m", "P@10", "--test", "t")
 KEYS = (

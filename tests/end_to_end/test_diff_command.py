@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +15,8 @@ import pytest
 from karat import Scores, compare, evaluate, evaluate_runs
 from karat.cli import demo_data as demo
 from tests.end_to_end.in_process import run_here
+from tests.platforms import KARAT
 
-KARAT = Path(sys.executable).with_name("karat")
 QRELS = "q 0 a 1\nq 0 b 2\nr 0 c 1\nsame 0 d 1\n"
 BEFORE = "q Q0 a 1 3 A\nq Q0 b 2 2 A\nr Q0 x 1 2 A\nr Q0 c 2 1 A\nsame Q0 d 1 1 A\n"
 AFTER = "q Q0 x 1 3 B\nq Q0 b 2 2 B\nr Q0 c 1 1 B\nsame Q0 d 1 1 B\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -15,8 +14,8 @@ import pytest
 import karat
 from karat import Scores
 from tests.end_to_end.in_process import Done, run_here
+from tests.platforms import KARAT
 
-KARAT = Path(sys.executable).with_name("karat")
 QUERIES = [f"q{at:02}" for at in range(12)]
 TRUTH = "".join(f"{query} 0 a 1\n{query} 0 b 2\n" for query in QUERIES)
 GOOD = "".join(f"{query} Q0 a 1 3 t\n{query} Q0 b 2 2 t\n" for query in QUERIES)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from karat.cli import demo_data as demo
+from karat.errors.command_lines import quoted_word
 from karat.reading import shapes
 from tests.end_to_end.in_process import good, mistake, printed, run_here
 
@@ -53,7 +54,7 @@ def test_ground_truth_and_a_run_are_shown_together_with_the_match_that_makes_the
     (tmp_path / "r.trec").write_text("".join(f"q{at} Q0 d{at}#{at} 1 0.5 x\n" for at in range(60)))
     screen = good(tmp_path, "look", "t.qrels", "r.trec")
     assert "prefix(separator=#)   'd0'            'd0#0'            100%" in screen
-    assert "to evaluate it: karat evaluate t.qrels r.trec --match 'prefix(separator=#)'" in screen
+    assert f"to evaluate it: karat evaluate t.qrels r.trec --match {quoted_word('prefix(separator=#)')}" in screen
     assert "R@100" in good(tmp_path, "evaluate", "t.qrels", "r.trec", "--match", "prefix(separator=#)")
     (tmp_path / "other.csv").write_text("qid,docno,sim\nq1,d1,0.5\n")
     both = good(tmp_path, "look", "t.qrels", "r.trec", "other.csv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,6 +121,7 @@ COMMANDS = dict(commands())
     ],
 )
 def test_a_parameter_is_spelled_as_a_user_would_type_it(parameter: Parameter, text: str) -> None:
+    text = text.replace("'", '"') if sys.platform == "win32" else text
     assert option_text(COMMANDS["compare"], parameter) == text
 
 

@@ -99,7 +99,7 @@ def test_standard_output_has_one_result_only(folder: Path) -> None:
 
 
 def test_outputs_that_are_no_files_can_have_the_same_name(folder: Path) -> None:
-    done = run_here(folder, "gate", *PAIR, "--min", "AP=0.1", "--junit", "/dev/null", "-o", "/dev/null")
+    done = run_here(folder, "gate", *PAIR, "--min", "AP=0.1", "--junit", os.devnull, "-o", os.devnull)
     assert (done.returncode, done.stderr) == (0, "")
 
 

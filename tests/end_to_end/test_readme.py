@@ -14,12 +14,14 @@ from paste_outputs import PAGES, ROOT, in_bash, pasted
 
 import karat
 from tests.end_to_end.in_process import Done, run_code_here, run_here
+from tests.platforms import on_posix
 from tests.restored_registry import restored_registry
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
 @each_page
+@on_posix
 def test_the_examples_on_a_page_print_what_is_shown_below_them(page: Path) -> None:
     assert page.read_text("utf-8") == pasted(page, shell, python), "run `make docs` to update the outputs"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ import pytest
 from karat import KaratError, Scores, evaluate, evaluate_results
 from karat.cli import demo_data as demo
 from tests.end_to_end.in_process import good, mistake, run_here
+from tests.platforms import KARAT
 
-KARAT = Path(sys.executable).with_name("karat")
 SOFT = "Pure gold is soft: it yields to a fingernail."
 HARD = "Alloys with copper are harder."
 RECORDS: list[dict[str, Any]] = [

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.in_process import plain_environment
+from tests.platforms import on_posix
+
+pytestmark = on_posix
 
 # Runs karat, which gets a signal while it imports a module, deletes an object, or has just called a function of os.
 INTERRUPTED = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_a_command_says_what_it_wrote(name: str, tmp_path: Path) -> None:
     assert "wrote" not in done.stdout
 
 
-@pytest.mark.parametrize("target", ["-", "/dev/stdout", "/dev/null"])
+@pytest.mark.parametrize("target", ["-", "/dev/stdout", os.devnull])
 def test_nothing_is_said_about_standard_output_and_what_is_not_a_file(target: str, tmp_path: Path) -> None:
     done = run_here(tmp_path, "evaluate", *RUNS, "-m", "AP", "--format", "json", "-o", target)
     assert (done.returncode, done.stderr) == (0, "")

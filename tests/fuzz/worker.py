@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -28,6 +27,8 @@ _TURNS = ("call", "call", "call", "file")
 
 def main(seed: int, first: int, step: int, last: int) -> None:
     """Try the inputs `first`, `first + step`, ... up to `last`, or until somebody ends this process."""
+    import resource  # not on Windows, where tests import the rest of this module
+
     reports = os.fdopen(os.dup(1), "w", buffering=1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in range(3):

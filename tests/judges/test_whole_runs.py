@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import karat
+from karat.grounding.verdict_file.call_counts import count_calls
 from karat.grounding.verdict_file.reading import read_verdict_records
-from karat.grounding.verdict_file.records import count_calls
 from tests.judges.commands import KEY, MODEL, PATIENCE, judge_words, results_file, run, toy_rule
 from tests.llm_server import LLMServer, Sent, error, reply
 

@@ -15,6 +15,7 @@ import pytest
 
 from karat import KaratError
 from karat.output.files import check_writable, write_whole
+from tests.platforms import on_posix
 
 
 def failing(file: BinaryIO) -> None:
@@ -31,6 +32,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert os.listdir(tmp_path) == ["out.csv"]
 
 
+@on_posix
 def test_a_new_file_gets_default_permissions_and_an_old_one_keeps_its_own(tmp_path: Path) -> None:
     mask = os.umask(0o027)
     try:
@@ -58,7 +60,7 @@ def test_a_missing_folder_is_an_error_that_names_the_file(tmp_path: Path) -> Non
         write_whole(tmp_path / "none" / "out.csv", lambda file: file.write(b"x"))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 def test_a_file_keeps_its_owner_and_group(tmp_path: Path) -> None:
     (tmp_path / "theirs").touch(0o640)
     os.chown(tmp_path / "theirs", 1234, 5678)
@@ -67,6 +69,7 @@ def test_a_file_keeps_its_owner_and_group(tmp_path: Path) -> None:
     assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 5678, 0o640)
 
 
+@on_posix
 def test_what_is_written_over_a_private_file_is_private_from_the_beginning(tmp_path: Path) -> None:
     (tmp_path / "old").touch(0o600)
     modes = []
@@ -112,6 +115,7 @@ def drafts(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if name.endswith(".part")]
 
 
+@on_posix
 def test_the_draft_of_a_killed_writer_is_removed_by_the_next_but_not_that_of_a_living_one(tmp_path: Path) -> None:
     others = [".karat-mine.part", "karat-0123456789abcdef.part", ".out.csv.part"]
     for name in others:
@@ -141,11 +145,13 @@ def test_writers_in_several_threads_do_not_remove_each_others_drafts(tmp_path: P
         assert text == text[: len(text) // 1000] * 1000
 
 
+@on_posix
 def test_a_full_disk_is_an_error_and_leaves_no_draft(tmp_path: Path) -> None:
     with pytest.raises(KaratError, match="/dev/full: cannot be written: No space left"):
         write_whole("/dev/full", lambda file: file.write(b"x"))
 
 
+@on_posix
 def test_a_pipe_is_written_to_directly(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with ThreadPoolExecutor(1) as pool:

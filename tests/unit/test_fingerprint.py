@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import karat
 from karat import Document, KaratError, Scores, compare, evaluate, evaluate_answers, evaluate_results, evaluate_runs
 from karat.comparison.gate.gate import gate
 from karat.comparison.gate.rules import Rule
@@ -379,7 +380,7 @@ def test_another_version_of_karat_is_a_note() -> None:
     scores = evaluate(TRUTH, RUN, "RR")
     old = replace(scores, fingerprint=replace(fingerprint_of(scores), version="0.0.9"))
     assert compare({"a": scores, "b": old, "c": scores}).notes == (
-        "evaluated with different versions of karat: a and c with 0.1.0; b with 0.0.9.",
+        f"evaluated with different versions of karat: a and c with {karat.__version__}; b with 0.0.9.",
     )
 
 

@@ -18,6 +18,7 @@ from tests.fuzz.base_calls import BASE_CALLS, namespace
 from tests.fuzz.calls import fuzz_call
 from tests.fuzz.failure import Failure
 from tests.fuzz.files import fuzz_file
+from tests.platforms import on_posix
 
 
 @pytest.fixture
@@ -78,6 +79,7 @@ os.kill(os.getpid(), NUMBER)
 
 
 @pytest.mark.parametrize(("number", "signature"), [("signal.SIGPROF", "slow call"), ("6", "crash with status -6")])
+@on_posix
 def test_an_input_that_ends_the_worker_is_found(number: str, signature: str) -> None:
     code = WORKER.replace("NUMBER", number)
 
@@ -91,6 +93,7 @@ def test_an_input_that_ends_the_worker_is_found(number: str, signature: str) -> 
     assert [(number, failure.signature) for number, failure in shown] == [(1, signature)]
 
 
+@on_posix
 def test_as_many_inputs_are_tried_as_asked_for() -> None:
     shown: list[Failure] = []
     tried = supervisor.supervise(1, range(5), lambda: False, 2, lambda _, failure: shown.append(failure))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from karat import KaratError, Scores
+from karat import KaratError, Scores, evaluate
 from karat.comparison.gate import Gate, Outcome, Rule, gate, github
 from karat.comparison.gate.config import read_config
 from karat.comparison.gate.rules import Kind, parse_rules, rules_from_limits
@@ -273,3 +273,10 @@ def test_a_system_that_is_non_inferior_never_drops_by_more_than_the_same_limit(
     differences = np.array(values)
     if checked(differences, Rule("non-inferior", "AP", limit), test=test).passed:
         assert checked(differences, Rule("max-drop", "AP", limit)).passed
+
+
+def test_a_name_of_different_measures_is_an_error() -> None:
+    run, baseline = (evaluate({"q": {"a": 1}}, {"q": ["a"]}, "P@5", rel=rel) for rel in (1, 2))
+    problem = r"the systems have different measures: baseline has P\(rel=2\)@5; run has P@5\."
+    with pytest.raises(KaratError, match=problem):
+        gate(run, [Rule("max-drop", "P@5", 0.1)], baseline)

@@ -64,6 +64,8 @@ def test_other_shapes_of_pandas_are_an_error_that_says_what_to_write(orient: Any
     for words in (("evaluate", "truth.json", "run.json"), ("convert", "truth.json", "t.csv", "--as", "truth")):
         done = run_here(tmp_path, *words)
         assert (done.returncode, f"orient='{orient}'" in done.stderr) == (2, True)
+    RUN.to_json(run, orient="records")
+    assert "truth.json: this is a data frame" in run_here(tmp_path, "evaluate", "truth.json", "run.json").stderr
     answers = pd.DataFrame({"query": ["q"], "answer": ["a"]})
     text = answers.to_json(orient=orient)
     with pytest.raises(KaratError, match="in a shape that is not read"):

@@ -29,6 +29,7 @@ from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.line_ends import LONGEST_LINE
 from karat.reading.records.records import FIELDS
 from karat.reading.records.results import Results, read_results
+from tests.platforms import PIPES, on_posix
 from tests.standard_input import piped
 
 Write = Callable[..., str]
@@ -619,7 +620,7 @@ def test_a_line_may_have_megabytes(packed: bool, write: Write) -> None:
     assert results.run == {"q0": ["a"], "long": record["retrieved"], "q9": ["a"]}
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+@pytest.mark.parametrize("name", PIPES)
 @pytest.mark.parametrize("form", ["plain", "gzip", "BOM"])
 def test_results_from_a_pipe_may_have_lines_longer_than_a_block(name: str, form: str) -> None:
     data = lines([long_record(12 << 20), {"query": "q", "truth": [], "retrieved": ["abc"]}]).encode()
@@ -646,6 +647,7 @@ def test_an_error_on_standard_input_names_it_and_the_line(monkeypatch: pytest.Mo
     assert str(error_of("-").place) == "standard input:2"
 
 
+@on_posix
 def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)

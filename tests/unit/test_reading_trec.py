@@ -30,6 +30,7 @@ from karat.reading.pairs import trec, trec_blocks
 from karat.reading.pairs.any_source import read_truth
 from karat.reading.pairs.tables import Columns, TableRun
 from tests.block_size import block_size
+from tests.platforms import PIPES, on_posix
 from tests.standard_input import piped
 
 Grades = dict[str, dict[str, float]]
@@ -364,7 +365,7 @@ def test_the_blocks_of_a_file_add_up_to_the_file(size: int, end: str, packed: bo
 PRINT_AP = "import sys, karat; print(karat.evaluate(sys.argv[1], sys.argv[2], 'AP')['AP'])"
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0"])
+@pytest.mark.parametrize("name", PIPES)
 @pytest.mark.parametrize("run", [RUN, "q1 Q0 x 1 3 t\nq2 Q0 c 1 1 t\nq1 Q0 a 2 2 t\n"], ids=["grouped", "scattered"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_run_can_be_read_from_a_pipe(name: str, run: str, packed: bool, write: Write) -> None:
@@ -373,12 +374,13 @@ def test_a_run_can_be_read_from_a_pipe(name: str, run: str, packed: bool, write:
         assert karat.evaluate(write(TRUTH, "t"), name, "AP")["AP"] == 0.75
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+@pytest.mark.parametrize("name", PIPES)
 def test_ground_truth_can_be_read_from_a_pipe(name: str, write: Write) -> None:
     with piped(TRUTH.encode()):
         assert karat.evaluate(name, write(RUN, "r"), "AP")["AP"] == 0.75
 
 
+@on_posix
 def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)

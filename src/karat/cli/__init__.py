@@ -67,8 +67,10 @@ def main() -> NoReturn:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # it stays open until the process ends
-        # A terminal that cannot show a character gets an escape such as \u65e5 instead of an error.
-        getattr(sys, name).reconfigure(errors="backslashreplace")
+        stream = getattr(sys, name)
+        # A terminal that cannot show a character gets an escape such as \u65e5 instead of an error. In pipes and files,
+        # lines end in the same way on Windows, where Python would write \r\n, also within the cells of CSV.
+        stream.reconfigure(errors="backslashreplace", newline=None if stream.isatty() else "\n")
     sys.exit(_status())
 
 
@@ -81,7 +83,8 @@ def _status() -> int:
 
             print_completions(program, instruction)
             return 0
-        return program.main(prog_name="karat", standalone_mode=False) or 0
+        # What a pattern stands for is decided in one place, on Windows, too, where click would replace it.
+        return program.main(prog_name="karat", standalone_mode=False, windows_expand_args=False) or 0
     except click.UsageError as error:
         message = str(usage_error(error))
     except KaratError as error:

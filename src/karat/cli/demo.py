@@ -54,7 +54,7 @@ which claim and sentence, and what is missing: verdicts.jsonl. Are the answers g
 NEXT = """
 Try it yourself, then with your own files:
   cd {folder}
-  karat evaluate truth.qrels runs/*.trec -m nDCG@10 -m 'AP(rel=2)' --ci
+  karat evaluate truth.qrels runs/*.trec -m nDCG@10 -m "AP(rel=2)" --ci
   karat compare truth.qrels runs/*.trec --baseline bm25
   karat diff truth.qrels runs/bm25.trec runs/bm25-rm3.trec -m nDCG@10
   karat gate truth.qrels runs/bm25-rm3.trec --min nDCG@10=0.5 --baseline runs/bm25.trec --max-drop AP=0.01
@@ -62,7 +62,7 @@ Try it yourself, then with your own files:
   karat evaluate results.jsonl -m TokenF1 -m Contains --per-query
   karat evaluate generated.jsonl --verdicts verdicts.jsonl --author human:ann
   karat verdicts verdicts.jsonl
-  karat report truth.qrels runs/*.trec --queries questions.jsonl --corpus corpus.jsonl --by length -o ~/report.html
+  karat report truth.qrels runs/*.trec --queries questions.jsonl --corpus corpus.jsonl --by length -o {report}
   karat measures nDCG
 """
 REPORT = """
@@ -81,12 +81,15 @@ def command() -> None:
 
     The report of the three systems is written to karat-demo.html.
     """
+    import sys
     from dataclasses import replace
+    from pathlib import Path
 
     from karat.cli import demo_data as demo
     from karat.cli.output import Output, print_scores
     from karat.cli.terminal import print_table, print_text
     from karat.comparison import compare
+    from karat.errors.command_lines import quoted_word
     from karat.evaluation import evaluate_results, evaluate_runs
     from karat.scores.summary import summary
 
@@ -119,7 +122,9 @@ def command() -> None:
     print_text(GROUNDEDNESS)
     grounded = evaluate_results(demo.GENERATED, GROUNDED, verdicts=demo.VERDICTS, author="human:ann")
     print_table(summary({"": grounded}, 0.95))
-    print_text(NEXT.format(folder=demo.HERE, explained=EXPLAINED))
+    # The folder of the data may not be one to write to.
+    report = "~/report.html" if sys.platform != "win32" else quoted_word(str(Path("report.html").resolve()))
+    print_text(NEXT.format(folder=quoted_word(str(demo.HERE)), explained=EXPLAINED, report=report))
     print_text(_report(runs, questions, corpus))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from karat.scores import Scores
 
 
-@click.command("evaluate", cls=Command, example="karat evaluate truth.qrels runs/*.trec -m nDCG@10 -m 'AP(rel=2)' --ci")
+@click.command("evaluate", cls=Command, example='karat evaluate truth.qrels runs/*.trec -m nDCG@10 -m "AP(rel=2)" --ci')
 @opt.file_argument(
     "truth",
     "TRUTH",

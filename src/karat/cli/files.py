@@ -102,9 +102,9 @@ def split_column(text: str) -> tuple[str, str]:
 
 
 def _colons_before(text: str) -> int:
-    """The number of colons in a URI before the path on its server."""
+    """The number of colons in a URI before the path on its server, or after the letter of a drive of Windows."""
     if not is_remote(text):
-        return 0
+        return os.path.splitdrive(text)[0].count(":")
     remote = RemotePath.of(text)
     return f"://{remote.user}{remote.path.partition('/')[0]}".count(":")
 
@@ -156,7 +156,8 @@ def check_files(
             spelling = "" if read[identity] == path else f": {read[identity]}"
             hint = "Write to another file."
             raise KaratError(f"the output file is also an input{spelling}", place=path, hint=hint)
-        other = written.setdefault(identity or os.path.realpath(path), name)
+        # Windows takes the same name in other letters for the same file.
+        other = written.setdefault(identity or os.path.normcase(os.path.realpath(path)), name)
         if other != name and (identity is not None or not os.path.exists(path)):
             raise KaratError(f"{other} and {name} name the same file", place=path, hint="Write to two files.")
         if name not in also_written and name not in extended:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -17,6 +16,7 @@ from karat.cli.judge import ABOUT_DOCUMENTS, evaluated_runs, judge_option, judgi
 from karat.cli.parser import OUTPUT, Command
 from karat.cli.terminal import print_error, print_text
 from karat.errors import KaratError, Message, Parameter, plural, printable, require
+from karat.errors.command_lines import command_line
 from karat.errors.credentials import without_credentials
 from karat.grounding.judges.options import TASKS, JudgeOptions
 from karat.options import RELEVANCE
@@ -236,7 +236,7 @@ def _next_commands(sheet: str, asked: _Asked) -> list[str]:
     commands = [["verdicts", "import", sheet, "-o", imported]]
     if asked.sources:
         commands.append(["evaluate", *asked.sources, "--verdicts", imported, *asked.options])
-    return [f"  {without_credentials(shlex.join(['karat', *words]))}" for words in commands]
+    return [f"  {without_credentials(command_line(['karat', *words]))}" for words in commands]
 
 
 @click.command(

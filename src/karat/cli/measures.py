@@ -67,9 +67,6 @@ def signature(definition: Definition) -> str:
 
 def explanation(definition: Definition) -> Iterator[str]:
     """The explanation of a measure, line by line."""
-    from karat.registry.names import format_value
-    from karat.registry.parameters import REQUIRED
-
     yield signature(definition)
     yield from _wrapped(definition.summary)
     if definition.details:
@@ -77,9 +74,22 @@ def explanation(definition: Definition) -> Iterator[str]:
         for paragraph in definition.details.split("\n\n"):
             yield from _wrapped(" ".join(paragraph.split()))
     yield ""
+    for fact, text in facts(definition).items():
+        yield from _wrapped(text, f"  {fact:<15}")
+    for name, text in parameters(definition).items():
+        yield from _wrapped(text, f"  {name:<15}")
+    if definition.example:
+        yield ""
+        yield from (f"  {line}" for line in example(definition))
+
+
+def facts(definition: Definition) -> dict[str, str]:
+    """What is to be known of a measure besides its description and its parameters: its formula, its range and more."""
+    from karat.registry.names import format_value
+
     labels = _labels(definition) if definition.takes == "verdicts" else ""
     low, high = (format_value(bound) if abs(bound) != float("inf") else "∞" for bound in definition.bounds)
-    facts = {
+    known = {
         "formula": definition.formula,
         "reference": definition.reference,
         "input": _WITHOUT_LABELS if labels == _NO_LABELS else _TAKES.get(definition.takes, ""),
@@ -91,28 +101,36 @@ def explanation(definition: Definition) -> Iterator[str]:
         "also known as": ", ".join(map(_alias, definition.aliases))
                          + (" (for answers)" if definition.takes == "answers" else ""),
     }  # fmt: skip
-    for fact, text in facts.items():
-        if text:
-            yield from _wrapped(text, f"  {fact:<15}")
+    return {fact: text for fact, text in known.items() if text}
+
+
+def parameters(definition: Definition) -> dict[str, str]:
+    """What each parameter of a measure is, with its choices and its default."""
+    from karat.registry.names import format_value
+    from karat.registry.parameters import REQUIRED
+
+    texts = {}
     for parameter in definition.parameters.values():
         default = "required" if parameter.default is REQUIRED else f"default {format_value(parameter.default)}"
         choices = f" ({' | '.join(parameter.choices)})" if parameter.choices else ""
         none = "no default" if parameter.default is None else default
-        yield from _wrapped(f"{parameter.help.text}{choices}; {none}", f"  {parameter.name:<15}")
-    if definition.example:
-        yield ""
-        yield from _imports(definition)
-        yield from (f"  {line}" for line in definition.example.splitlines())
+        texts[parameter.name] = f"{parameter.help.text}{choices}; {none}"
+    return texts
+
+
+def example(definition: Definition) -> list[str]:
+    """The lines of the example of a measure, with what it imports."""
+    return [*_imports(definition), *definition.example.splitlines()]
 
 
 def _imports(definition: Definition) -> Iterator[str]:
     """What the example of a measure needs."""
     if definition.takes == "preferences":
-        yield "  >>> from karat.data.preferences import Preferences"
-        yield f"  >>> from karat.measures import {definition.name}"
+        yield ">>> from karat.data.preferences import Preferences"
+        yield f">>> from karat.measures import {definition.name}"
         return
     of = {"answers": "_answers", "verdicts": "_verdicts"}.get(definition.takes, "")
-    yield f"  >>> from karat import evaluate{of}"
+    yield f">>> from karat import evaluate{of}"
 
 
 def _labels(definition: Definition) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from karat.cli.files import split_system
 from karat.cli.terminal import print_commands, print_data, print_error, print_lines, print_table, print_text
 from karat.errors import KaratError, printable, require, shown, size_text
+from karat.errors.command_lines import command_line
 from karat.options import Names, PlotKind
 from karat.output.files import is_open_already, write_text
 from karat.output.printable import BySystem, LineByLine, Printable, rendered
@@ -134,7 +134,7 @@ class Output:
             corpus=list(inputs.corpus) or None,
             by=named_groups(files.settings.by),
             title=self.title,
-            provenance=Provenance(shlex.join(["karat", *sys.argv[1:]]), (*read, *inputs.verdicts)),
+            provenance=Provenance(command_line(["karat", *sys.argv[1:]]), (*read, *inputs.verdicts)),
         )
         say_written(self.report, f"a report, {size_text(os.path.getsize(self.report))}")
 

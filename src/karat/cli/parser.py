@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -14,6 +13,7 @@ import click
 from karat.cli.terminal import print_text
 from karat.errors import KaratError, Parameter, did_you_mean
 from karat.errors.arguments import is_list_like
+from karat.errors.command_lines import command_line, quoted_word
 from karat.errors.suggestions import SuggestedCall
 
 EVALUATED = "What is evaluated"
@@ -207,7 +207,7 @@ def command_text(context: click.Context, call: SuggestedCall) -> str:
         changed += (word for text in texts for word in (max(option.opts, key=len), text))
     path = ["karat", other or call.name] if other or call.name else context.command_path.split()
     words = [*path, *before, *after, *changed] if call.name else [*path, *before, *changed, *after]
-    return f"`{shlex.join(words)}`"
+    return f"`{command_line(words)}`"
 
 
 def _without_option(words: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -231,11 +231,11 @@ def option_text(command: click.Command, parameter: Parameter) -> str:
         return str(parameter)
     values = _value_texts(parameter.value) if parameter.has_value else []
     if isinstance(declared, click.Argument):
-        return " ".join([str(declared.metavar), *map(shlex.quote, values)])
+        return " ".join([str(declared.metavar), *map(quoted_word, values)])
     option = max(declared.opts, key=len)
     if isinstance(declared, click.Option) and declared.is_flag:
         return option if parameter.value else max(declared.secondary_opts, key=len, default=option)
-    return " ".join(f"{option} {shlex.quote(prefix + value)}" for value in values) or option
+    return " ".join(f"{option} {quoted_word(prefix + value)}" for value in values) or option
 
 
 def _value_texts(value: object) -> list[str]:

@@ -5,6 +5,7 @@ Where the encoding of an output lacks a character, such as ASCII or cp1252, a pl
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -12,9 +13,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from karat.errors import UNPRINTABLE, KaratError, for_log
+from karat.output.escapes import reads_escapes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,12 +40,11 @@ def write_output(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (`| head`) closed the pipe.
-        _discard(sys.stdout)
-        raise SystemExit(0) from None
     except OSError as error:
         _discard(sys.stdout)
+        # The reader (`| head`) closed the pipe, which Windows may call an invalid argument.
+        if isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL):
+            raise SystemExit(0) from None
         raise KaratError(f"cannot be written: {error.strerror}", place="standard output") from None
 
 
@@ -57,6 +58,7 @@ def print_data(text: str, form: str) -> None:
 
     JSON stays the same data, since its escapes are read back as the same characters.
     """
+    _use_utf8(sys.stdout)
     safe = _on_terminal(text, form) if sys.stdout.isatty() else text
     in_log = _in_log(safe, sys.stdout)
     # A blank in JSON would change the data. Only ## can be a command there, because no line begins with a text.
@@ -70,10 +72,17 @@ def print_error(text: str) -> None:
 
 def print_commands(text: str, *, to_error: bool) -> None:
     """Print the commands of karat itself to a CI system, which reads them from both streams."""
+    _use_utf8(sys.stderr if to_error else sys.stdout)
     if to_error:
         _write_error(text)
     else:
         write_output(text)
+
+
+def _use_utf8(stream: TextIO) -> None:
+    """Let data be in UTF-8 on all systems, as in files: on Windows, Python's encoding of a pipe is an old one."""
+    if sys.platform == "win32" and not stream.isatty() and not os.environ.get("PYTHONIOENCODING"):
+        cast("io.TextIOWrapper", stream).reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _write_error(text: str) -> None:
@@ -138,6 +147,7 @@ def colour_console() -> Console | None:
     forced = bool(os.environ.get("FORCE_COLOR")) and not no_colour
     is_terminal = sys.stdout.isatty()
     is_capable = is_terminal and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+    is_capable = is_capable and reads_escapes(sys.stdout)
     if not (forced or is_capable):
         return None
     from rich.console import Console

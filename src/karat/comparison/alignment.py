@@ -90,7 +90,9 @@ def _with_same_measures(
     """The systems with the chosen measures, or with all measures that they have in common."""
     if chosen is not None:
         require(chosen, "no measures were given", "Name at least one, for example nDCG@10.")
-        return {name: _only(scores, chosen, name) for name, scores in systems.items()}, []
+        same = {name: _only(scores, chosen, name) for name, scores in systems.items()}
+        _check_same_measures(same)
+        return same, []
     first, *others = systems.values()
     common = [measure for measure in first.measures if all(measure in scores.values for scores in others)]
     if not common:
@@ -101,6 +103,16 @@ def _with_same_measures(
     left_out = {name: [one for one in scores.measures if one not in common] for name, scores in systems.items()}
     notes = [f"{name}: {', '.join(names)} left out (not in all systems)." for name, names in left_out.items() if names]
     return {name: scores.only(common) for name, scores in systems.items()}, notes
+
+
+def _check_same_measures(systems: Mapping[str, Scores]) -> None:
+    """Refuse systems in which a name means different measures: with `rel=2`, `P@5` is `P(rel=2)@5`."""
+    first, *others = systems.items()
+    for name, scores in others:
+        if {*first[1].measures} != {*scores.measures}:
+            measures = [", ".join(system.measures) for system in (first[1], scores)]
+            what = f"the systems have different measures: {first[0]} has {measures[0]}; {name} has {measures[1]}"
+            raise KaratError(what, hint="Evaluate both with the same measures.")
 
 
 def _only(scores: Scores, measures: Sequence[str | Measure], name: str) -> Scores:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from karat.errors import KaratError, Message, Parameter, Place, enumeration, first_few, percent, plural, shown
+from karat.errors.command_lines import quoted_word
 from karat.evaluation.facts import LEAST_POSITIVE, DocumentFacts, Share, largest_cutoff
 from karat.matching.id_differences import IdDifference, difference_between
 from karat.matching.matcher import Matcher
@@ -143,7 +143,7 @@ def hint_on_match(trials: Trials) -> str:
             same = f"Write them alike, and {share} of the gold documents are found (tried on {queries})."
             difference = IdDifference(best.difference, best.found, best.example or ("", ""))
             return f"{difference.sentence('the ground truth', 'the run')} {same}"
-        option = f"With --match {shlex.quote(best.match)} (in Python match={best.match!r})"
+        option = f"With --match {quoted_word(best.match)} (in Python match={best.match!r})"
         found = f"{share} of the gold documents are found (tried on {queries})"
         return f"{option}, {found}: the retrieved {retrieved} is then a hit for the gold {gold}."
     query, gold, retrieved = map(shown, trials.examples)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import numpy as np
 
 from karat.data.verdicts import ItemSet, Relation
 from karat.errors import KaratError, Message, Parameter, enumeration, first_few
+from karat.errors.command_lines import command_line
 from karat.grounding.labels.counting import is_person
 from karat.grounding.labels.missing import in_words, recipe_of
 from karat.grounding.labels.recipes import relation_of
@@ -96,7 +96,7 @@ def _how_to_label_the_same(models: _Labelled) -> str | None:
         words += ["--items", file]
     words += [*(["--system", system] if system is not None else []), "-o", "todo.csv"]
     answers = "the results that were judged" if system is None else f"the results of {system}"
-    return f"`{shlex.join(words)}` writes a sheet in which people label the same; RESULTS are {answers}."
+    return f"`{command_line(words)}` writes a sheet in which people label the same; RESULTS are {answers}."
 
 
 def _difference(people: _Labelled, models: _Labelled) -> str:

@@ -6,18 +6,19 @@ lost. So before each chunk it is checked that the path still leads to the file, 
 
 from __future__ import annotations
 
+import errno
 import os
-import shlex
 import sys
 import tempfile
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, NoReturn
 
 from karat.errors import KaratError, printable
-from karat.output.files import errors_about, lock, target_of
+from karat.errors.command_lines import quoted_word
+from karat.output.files import errors_about, lock, target_of, write_chunks
 
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
 _IN_MEMORY = 1 << 20  # bytes of what was appended; more is in a temporary file
@@ -38,6 +39,7 @@ class AppendedFile:
             self._is_new = not self._target.exists()
             self._handle = _open_and_lock(self._target, path, create)
             self.size = os.fstat(self._handle).st_size
+        self._is_open = True
         self._failure: KaratError | None = None
         self._is_displaced = False
         self._appended = _Appended()
@@ -70,9 +72,11 @@ class AppendedFile:
             self._is_displaced = True
             kept_in = self._keep(self._appended.not_in(self._absolute) + pending())
             name = printable(self.path)
+            # The shells of Windows may add a text in another encoding.
+            how = "" if sys.platform == "win32" else f" (cat {quoted_word(kept_in)} >> {quoted_word(name)})"
             hint = (
                 f"What was received and is not in the file is kept in {printable(kept_in)}. Once {name} is as it should"
-                f" be, add that to its end (cat {shlex.quote(kept_in)} >> {shlex.quote(name)}), and run the same again."
+                f" be, add that to its end{how}, and run the same again."
             )
             self._failure = KaratError(what, place=self.path, hint=hint)
         elif self._is_displaced:
@@ -106,6 +110,12 @@ class AppendedFile:
             os.ftruncate(self._handle, size)
         self.size = size
 
+    def replace(self, chunks: Iterable[bytes]) -> None:
+        """Replace the file by one with these chunks, completely or not at all. Nothing can be appended after that."""
+        if sys.platform == "win32":  # an open file cannot be replaced there, and who opens it now prevents that, too
+            self._close_handle()
+        write_chunks(self.path, chunks)
+
     def sync(self) -> None:
         """Wait until everything is on disk, where the file system can tell."""
         try:
@@ -116,15 +126,27 @@ class AppendedFile:
     def close(self) -> None:
         """Close the file, which also unlocks it."""
         try:
-            if self.size == 0 and self._is_new and self._displacement() is None:
-                with suppress(OSError):
-                    self._target.unlink()
-            elif self._failure is None:
-                if self._displacement() is not None and self._appended.not_in(self._absolute):
-                    self.check(bytes)
-                self.sync()
+            if self._is_open:
+                self._finish()
         finally:
             self._appended.close()
+            self._close_handle()
+
+    def _finish(self) -> None:
+        """Remove the file if it is new and empty; otherwise wait until it is on disk, if it is still this one."""
+        if self.size == 0 and self._is_new and self._displacement() is None:
+            if sys.platform == "win32":
+                self._close_handle()  # an open file cannot be removed there
+            with suppress(OSError):
+                self._target.unlink()
+        elif self._failure is None:
+            if self._displacement() is not None and self._appended.not_in(self._absolute):
+                self.check(bytes)
+            self.sync()
+
+    def _close_handle(self) -> None:
+        if self._is_open:
+            self._is_open = False
             os.close(self._handle)
 
     def _fail(self, error: OSError) -> NoReturn:
@@ -203,6 +225,8 @@ def _open_and_lock(target: Path, path: str, create: bool) -> int:
     while True:
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
             raise KaratError("this is not a regular file, which can be read and added to", place=path)
+        if target.is_dir():  # on Windows, opening it would be an error about permissions
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         handle = os.open(target, _FLAGS | (os.O_CREAT if create else 0), 0o666)
         try:
             if lock(handle) is False:

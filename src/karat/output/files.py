@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,7 +23,10 @@ if sys.platform != "win32":
 _DRAFT = re.compile(r"\.karat-[0-9a-f]{16}\.part")
 # Files that are open already: opening them again would write over what is in them.
 _DESCRIPTOR = re.compile(r"/dev/(?:stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
-_open_drafts: set[Path] = set()
+_open_drafts: dict[Path, int] = {}  # with their handles; -1 before they are open
+_ABANDONED = 3600  # seconds after which a draft on Windows is not about to be renamed any more
+_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # seconds between attempts to replace a file on Windows
+_LOCKED_BYTE = 2**31 - 1  # the last one that Windows' own library can lock
 
 
 def json_text(document: object) -> str:
@@ -84,7 +88,10 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 def remove_drafts() -> None:
     """Remove the drafts that this process is writing, because it ends now."""
-    for draft in tuple(_open_drafts):
+    for draft, handle in tuple(_open_drafts.items()):
+        with suppress(OSError):
+            if sys.platform == "win32":
+                os.close(handle)  # an open file cannot be removed there
         with suppress(OSError):
             draft.unlink()
 
@@ -119,7 +126,8 @@ def target_of(path: str | os.PathLike[str]) -> Path:
         raise KaratError(what, place=os.fspath(path), hint=hint)
     if os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    return Path(os.path.realpath(path))
+    real = os.path.realpath(path)
+    return Path(path if real.startswith("\\\\.\\") else real)  # NUL, a device of Windows, is no file there
 
 
 def _status(target: Path) -> os.stat_result | None:
@@ -136,6 +144,8 @@ def _require_access(target: Path, old: os.stat_result | None) -> None:
     """
     if old is not None and stat.S_ISDIR(old.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if sys.platform == "win32" and old is not None and not stat.S_ISREG(old.st_mode):
+        return  # a device such as NUL, which is in no folder
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     needed = [] if old is None else [target]
@@ -159,29 +169,47 @@ def _replace(target: Path, old: os.stat_result | None, write: Callable[[BinaryIO
             if sys.platform != "win32":
                 os.replace(draft, target)  # while the draft is still locked
         if sys.platform == "win32":
-            os.replace(draft, target)  # an open file cannot be renamed
+            _open_drafts[draft] = -1
+            _replace_on_windows(draft, target)  # an open file cannot be renamed
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
     finally:
-        _open_drafts.discard(draft)
+        _open_drafts.pop(draft, None)
+
+
+def _replace_on_windows(draft: Path, target: Path) -> None:
+    """Rename a draft as soon as no other program has the target open.
+
+    A virus scanner has it open for a moment, and a spreadsheet until it is closed.
+    """
+    for pause in (*_PAUSES, None):
+        try:
+            os.replace(draft, target)
+        except PermissionError as error:
+            if pause is None:
+                raise PermissionError(error.errno, "another program may have this file open") from None
+            time.sleep(pause)
+        else:
+            return
 
 
 def _create_draft(folder: Path, mode: int) -> tuple[Path, int]:
     """A new file that is locked as long as it is open. The operating system applies the umask to its mode."""
     while True:
         draft = folder / f".karat-{os.urandom(8).hex()}.part"
-        _open_drafts.add(draft)
+        _open_drafts[draft] = -1
         try:
             handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         except OSError:
-            _open_drafts.discard(draft)
+            _open_drafts.pop(draft, None)
             raise
+        _open_drafts[draft] = handle
         if lock(handle) is not False and draft.exists():
             return draft, handle
         # Another writer saw the draft before it was locked, took it for an abandoned one and removed it.
         os.close(handle)
-        _open_drafts.discard(draft)
+        _open_drafts.pop(draft, None)
 
 
 def _remove_abandoned_drafts(folder: Path) -> None:
@@ -189,22 +217,48 @@ def _remove_abandoned_drafts(folder: Path) -> None:
     with suppress(OSError):
         for entry in os.scandir(folder):
             if _DRAFT.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError), open(entry.path, "r+b") as file:
-                    if lock(file.fileno()):
-                        os.unlink(entry.path)
+                with suppress(OSError):
+                    _remove_if_abandoned(entry.path)
+
+
+def _remove_if_abandoned(draft: str) -> None:
+    if sys.platform == "win32":
+        # An open file cannot be removed there. One that was just closed is about to be renamed.
+        if time.time() - os.stat(draft).st_mtime > _ABANDONED:
+            os.unlink(draft)
+        return
+    with open(draft, "r+b") as file:
+        if lock(file.fileno()):
+            os.unlink(draft)
 
 
 def lock(handle: int) -> bool | None:
-    """Whether an open file was locked: False if another process holds the lock, None on systems without file locks."""
-    if sys.platform == "win32":
-        return None
+    """Whether an open file was locked: False if another process holds the lock, None where files cannot be locked."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if sys.platform != "win32":
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            _lock_byte(handle)
     except BlockingIOError:
         return False
-    except OSError:
-        return None
+    except OSError as error:
+        return False if sys.platform == "win32" and isinstance(error, PermissionError) else None
     return True
+
+
+def _lock_byte(handle: int) -> None:
+    """Lock a file on Windows, where nobody else can read the bytes that are locked: it is one that few files have."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        if os.fstat(handle).st_size > _LOCKED_BYTE:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        position = os.lseek(handle, 0, os.SEEK_CUR)
+        os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(handle, position, os.SEEK_SET)
 
 
 def _set_owner(handle: int, old: os.stat_result) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.errors import size_text
+from karat.output.escapes import reads_escapes
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -75,7 +76,7 @@ def progress_bar(unit: str) -> Iterator[ShowProgress | None]:
 
 def remove_bar() -> None:
     """Erase the line of a bar and show the cursor, which it hides, because the process ends now."""
-    if _SHOWN.locked() and os.isatty(2):
+    if _SHOWN.locked() and os.isatty(2) and reads_escapes(sys.stderr):
         os.write(2, b"\r\x1b[2K\x1b[?25h")
 
 

@@ -148,6 +148,7 @@ class Table:
             at: [self.header[at], *(row[at].whole + row[at].tail or row[at].text for row in self.rows)] for at in long
         }
         wanted = [max(map(width_of, texts[at])) for at in long]
+        width -= 1  # before version 15, rich counts one column more than it draws
         others = sum(shown[at] for at in range(len(shown)) if at not in long) + _GAP * (len(shown) - 1)
         least = sum(min(each, _NARROWEST) for each in wanted)
         if width - others < least and self.labels < len(shown):

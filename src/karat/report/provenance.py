@@ -14,7 +14,8 @@ from typing import Any
 
 from karat import __version__
 from karat.errors.credentials import without_credentials
-from karat.grounding.verdict_file.records import Call, count_calls
+from karat.grounding.verdict_file.call_counts import count_calls
+from karat.grounding.verdict_file.records import Call
 from karat.report.subject import ReportSubject
 from karat.stats import SEED
 

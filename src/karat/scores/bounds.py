@@ -129,7 +129,7 @@ class Bounds(Printable):
         exact, nullable = np.ones(len(values), bool), np.zeros(len(values), bool)
         position = {query: at for at, query in enumerate(queries)}
         try:
-            for row in data["queries"]:
+            for row in _saved_rows(data):
                 at = position.get(row["query"])  # a query may have been removed from the file
                 if at is not None:
                     low[at], high[at], exact[at] = float(row["low"]), float(row["high"]), bool(row["exact"])
@@ -159,6 +159,18 @@ class Bounds(Printable):
         counts = int(self.unknown.sum()), bool(self.exact.all())
         of_all = combined_column(self.measure, self.value), *self.mean, *counts
         yield {"query": "all", **dict(zip(names, of_all, strict=True))}
+
+
+def _saved_rows(data: Any) -> Sequence[Mapping[str, Any]]:
+    """The queries of saved bounds; karat 0.1.0 saved `{"queries": {query: [low, high]}, "estimated", "nullable"}`."""
+    rows: Any = data["queries"]
+    if not isinstance(rows, Mapping):
+        return rows  # type: ignore[no-any-return]  # `from_saved` checks each row
+    estimated, nullable = {*data["estimated"]}, {*data["nullable"]}
+    return [
+        {"query": query, "low": low, "high": high, "exact": query not in estimated, "nullable": query in nullable}
+        for query, (low, high) in rows.items()
+    ]
 
 
 def with_highest_mean(values: Floats, nullable: Bools) -> Floats:

@@ -97,6 +97,7 @@ class Fingerprint:
             and all(map(_are_digests, truths.values()))
         ):
             raise KaratError("its fingerprint is damaged", place=place, hint="Save the scores again.")
+        options = {"author" if name == "by" else name: value for name, value in options.items()}  # `by` in karat 0.1.0
         has_all = set().union(*truths.values()).issuperset(queries)
         return cls(truths, match, options, version) if has_all else None
 

@@ -28,6 +28,7 @@ from karat.grounding.judges.requests import (
 )
 from karat.grounding.judges.sending import Asker
 from tests.llm_server import LLMServer, Response, Sent, error, reply
+from tests.platforms import on_posix
 from tests.unit.judges.scripted import SETTINGS, plans, request
 
 MESSAGES: list[Message] = [{"role": "system", "content": "Judge."}, {"role": "user", "content": '"Who?"'}]
@@ -259,6 +260,7 @@ def test_no_more_requests_than_allowed_reach_the_server(monkeypatch: pytest.Monk
         assert (usage.done, usage.not_asked + usage.failed) == (7, 43)
 
 
+@on_posix
 def test_ctrl_c_ends_at_once_although_the_server_does_not_answer() -> None:
     main = threading.main_thread().ident
     assert main is not None

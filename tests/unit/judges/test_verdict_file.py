@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import resource
 import subprocess
 import sys
 import tracemalloc
@@ -26,6 +25,7 @@ from karat.grounding.sheets.filled import FilledSheet
 from karat.grounding.sheets.importing import add_to_verdict_file
 from karat.grounding.verdict_file.reading import read_verdict_records
 from karat.grounding.verdict_file.records import record_line, text_digest
+from tests.platforms import on_posix
 
 
 def call(key: str, reply: str | None = "{}", state: str = "done", **more: Any) -> dict[str, Any]:
@@ -369,6 +369,7 @@ def test_what_is_not_a_verdict_file_is_refused_and_left_alone(
 
 
 @pytest.mark.parametrize("replay", [False, True])
+@on_posix
 def test_what_is_not_a_local_file_is_refused(tmp_path: Path, replay: bool) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path, message in (
@@ -383,6 +384,7 @@ def test_what_is_not_a_local_file_is_refused(tmp_path: Path, replay: bool) -> No
             pass
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which process holds a lock")
 def test_a_second_writer_is_refused_with_the_process(path: Path) -> None:
     with Journal(path), pytest.raises(KaratError, match="this process is writing to this file"), Journal(path):
         pass
@@ -416,7 +418,10 @@ def _locked_elsewhere(path: Path) -> Iterator[int]:
         process.kill()
 
 
+@on_posix
 def test_a_full_disk_is_an_error_and_leaves_whole_calls(path: Path) -> None:
+    import resource  # which Windows does not have
+
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with Journal(path) as file:
         file.write(call("k1"), [item(), verdict()])

@@ -151,10 +151,10 @@ def _parse(path: str) -> dict[str, Any]:
             raw = file.read(_LARGEST + 1)
     except FileNotFoundError:
         raise NoSuchFileError(path) from None
-    except IsADirectoryError:
-        hint = "Name the karat.toml or pyproject.toml in it."
-        raise KaratError("this is a folder, not a file", place=path, hint=hint) from None
     except (OSError, ValueError) as error:
+        if os.path.isdir(path):  # opening it is another error on Windows
+            hint = "Name the karat.toml or pyproject.toml in it."
+            raise KaratError("this is a folder, not a file", place=path, hint=hint) from None
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise KaratError(f"cannot be read: {reason}", place=path) from None
     check_is_text(raw[:PEEK], path, "TOML is read here")

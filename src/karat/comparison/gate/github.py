@@ -31,7 +31,7 @@ def append_summary(gate: Gate, environment: Mapping[str, str]) -> str | None:
     """Append the table to GitHub's step summary; if that fails, return a note, since it must not fail the gate."""
     for path in step_summary(environment).values():
         try:
-            with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+            with open(path, "a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
                 file.write(f"{gate.to_markdown()}\n")
         except OSError as error:
             return f"note: cannot write the step summary: {printable(f'{path}: {error.strerror or error}')}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
@@ -13,7 +14,7 @@ from karat.errors.arguments import is_remote
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.bytes.kinds import PEEK, compression_of
 from karat.reading.bytes.names import COMPRESSIONS, IN_PROSE, Format, check_format, format_of_name
-from karat.reading.bytes.remote import RemotePath, is_pattern, local_path
+from karat.reading.bytes.remote import RemotePath, is_pattern, local_path, path_in_uri
 from karat.reading.contents.formats import FormatGuess, check_content, contradiction, detect
 from karat.reading.pairs.tables import Number
 
@@ -64,7 +65,7 @@ def spark_files(path: str, session: SparkSession) -> SparkFiles:
     local = local_path(path)
     is_local = os.path.exists(local)
     reject_table_formats(path)
-    for_spark = f"file:{os.path.abspath(local)}".translate(_PATTERN) if is_local else path
+    for_spark = _uri(os.path.abspath(local)) if is_local else path
     try:
         lines = session.read.text(for_spark)
         files = sorted(lines.inputFiles())
@@ -84,6 +85,13 @@ def spark_files(path: str, session: SparkSession) -> SparkFiles:
     first = InputFile(filled if has_others else path)
     _check_compression(filled)
     return SparkFiles(name, for_spark, first, has_others)
+
+
+def _uri(path: str) -> str:
+    """A local file for Spark, in whose name nothing is a pattern."""
+    if sys.platform == "win32":  # Hadoop reads a backslash as a slash there, so that nothing can be escaped
+        return "file:/" + path.replace("\\", "/")
+    return f"file:{path}".translate(_PATTERN)
 
 
 def reject_table_formats(path: str) -> None:
@@ -155,7 +163,7 @@ def _check_compression(path: str) -> None:
 
 def _on_disk(uri: str) -> str | None:
     """The path of a file on this machine; None if it is not on it."""
-    path = uri.removeprefix("file:").removeprefix("//") if uri.startswith("file:") else ""
+    path = path_in_uri(uri.removeprefix("file:").removeprefix("//")) if uri.startswith("file:") else ""
     return next((each for each in (unquote(path), path) if os.path.isfile(each)), None)
 
 

@@ -20,6 +20,7 @@ from karat.errors import KaratError, Message, Place, shown
 from karat.reading.bytes.blocks import Block
 from karat.reading.bytes.delimited_text import parsed_rows, row_error
 from karat.reading.bytes.input_file import InputFile
+from karat.reading.bytes.remote import path_in_uri
 from karat.reading.pairs.pair_checks import is_unicode
 from karat.reading.pairs.tables import Columns
 from karat.reading.records.records import objects_from_json_lines
@@ -92,7 +93,7 @@ class LineReader:
 
 def _name(file: str) -> str:
     """The name in messages of a file that Spark names by a URI."""
-    return unquote(file.removeprefix("file:")) if file.startswith("file:") else file
+    return path_in_uri(unquote(file.removeprefix("file:"))) if file.startswith("file:") else file
 
 
 def _header_rows(lines: pa.Array, header: bytes, file: str) -> int:

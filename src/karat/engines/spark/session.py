@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.engines.spark.shipping import failure
@@ -241,6 +240,7 @@ def _reason(error: Exception, log: str) -> str:
 
 def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
-    if not (Path(home, "bin", "java").exists() if home else shutil.which("java")):
+    # The name of the program ends with .exe on Windows.
+    if not shutil.which("java", path=os.path.join(home, "bin") if home else None):
         what = f"JAVA_HOME is {home}, which contains no Java" if home else "Java was not found"
         raise KaratError(what, place="Spark", hint="Spark needs Java 17 or newer: install it, or set JAVA_HOME.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from karat.engines.spark.worker import QUERY, BucketResult, Work
 from karat.errors import KaratError, Message, Parameter, plural, require
 from karat.errors.arguments import check_path
 from karat.reading.bytes.part_files import DESCRIPTION
+from karat.reading.bytes.remote import path_in_uri
 from karat.scores import Scores, StoredScores
 from karat.scores.combining import Totals
 from karat.scores.stored_scores import digest_column
@@ -116,7 +118,7 @@ class _Folder:
     @property
     def path(self) -> str:
         """The path that karat reads it by."""
-        return self.uri.removeprefix("file:")
+        return path_in_uri(self.uri.removeprefix("file:"))
 
     def write(self, name: str, text: str) -> None:
         """Write a file."""
@@ -136,7 +138,9 @@ def _check_rows(session: SparkSession, folder: _Folder, expected: int) -> None:
     """An error if the driver does not find the rows: executors may have written to disks of their own."""
     try:
         # Only the number of rows of each file is read.
-        rows = session.read.schema("query string").parquet(_GLOB.sub(r"\\\1", folder.uri)).count()
+        # On Windows, Hadoop has no escapes.
+        escaped = folder.uri if sys.platform == "win32" else _GLOB.sub(r"\\\1", folder.uri)
+        rows = session.read.schema("query string").parquet(escaped).count()
     except Exception as error:
         raise failure(error) from None
     if rows != expected:

@@ -138,4 +138,4 @@ def _named(runs: Sequence[Any], noun: str) -> dict[str, Any]:
 
 def _resolved(path: str) -> str:
     """The same for all spellings of a path, and for links to a file; a remote file has one spelling."""
-    return path if is_remote(path) else os.path.realpath(path)
+    return path if is_remote(path) else os.path.normcase(os.path.realpath(path))

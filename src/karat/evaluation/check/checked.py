@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, NamedTuple, overload
 
 from karat.errors import SENTENCE_ENDS, Parameter, plural, safe_line, shortened
@@ -225,7 +226,7 @@ def _annotation(finding: Finding, files: Sequence[str]) -> str:
     stop = "" if finding.message.endswith(SENTENCE_ENDS) else "."
     text = f"{place}{': ' * bool(place)}{finding.message}{stop} {finding.hint}".rstrip()
     properties = {
-        "file": os.path.normpath(file) if is_file else "",
+        "file": PurePath(os.path.normpath(file)).as_posix() if is_file else "",
         "line": (is_file and _line(finding)) or "",
         "title": f"{kind.number} {kind.name}",
     }

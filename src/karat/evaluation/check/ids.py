@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from karat.data.caching import cached_property
 from karat.documents.normalization import Folds, normalized
 from karat.errors import enumeration
+from karat.errors.command_lines import quoted_word
 from karat.evaluation.check.batches import SeenBatch
 from karat.evaluation.check.many_findings import Found, Others, room
 from karat.evaluation.check.places import AboutPair, PairPlaces, documents_of, first_document
@@ -175,4 +175,4 @@ class SimilarIds:
 def _match(gold: str, doc: str) -> str:
     """The match that ignores what two ids differ in, as it is written on the command line and in Python."""
     match = str(Same("id", difference(gold, doc)))
-    return f"{shlex.quote(match)} (in Python match={match!r})"
+    return f"{quoted_word(match)} (in Python match={match!r})"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from karat.errors import shown
+from karat.errors.command_lines import command_line
 from karat.evaluation.reading import ReadingOptions
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.columns import IfPresent
@@ -49,7 +49,7 @@ class LookOptions:
         for option, value in options.items():
             for each in value if isinstance(value, list | tuple) else [value]:
                 words += [f"--{option}"] if each is True else [f"--{option}", str(each)]
-        return shlex.join(["karat", name, *words])
+        return command_line(["karat", name, *words])
 
     def call(self, name: str, **options: Any) -> str:
         """A call of a function that reads a log in the same way."""

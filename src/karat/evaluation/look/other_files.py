@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
 
 from karat.errors import enumeration, shown
+from karat.errors.command_lines import quoted_word
 from karat.evaluation.look.screen import FieldRead, Look
 from karat.grounding.verdict_file.reading import read_verdict_records
 from karat.reading.bytes.input_file import InputFile
@@ -18,7 +18,7 @@ def look_at_scores(file: InputFile) -> Look:
     queries = {query for scores in systems.values() for query in scores.queries}
     measures = dict.fromkeys(name for scores in systems.values() for name in scores.measures)
     names = {"systems": filter(None, systems), "measures": measures}
-    path = shlex.quote(file.path)
+    path = quoted_word(file.path)
     commands = {
         "to compare them": f"karat compare {path}" if len(systems) > 1 else f"karat compare {path} OTHER",
         "to check them": f"karat gate {path} --min MEASURE=VALUE",
@@ -35,7 +35,7 @@ def look_at_verdicts(file: InputFile) -> Look:
     tasks = dict.fromkeys([*labels.task.categories, *sorted(records.rubrics)])
     drawn = dict.fromkeys(query.recipe for query in records.drawn.values())
     names = {"tasks": tasks, "systems": records.systems, "authors": labels.by.categories, "samples": drawn}
-    path = shlex.quote(file.path)
+    path = quoted_word(file.path)
     commands = {
         "to count them": f"karat verdicts {path}",
         "to evaluate answers with them": f"karat evaluate RESULTS --verdicts {path}",

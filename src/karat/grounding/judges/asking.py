@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from karat.errors import KaratError, Place, enumeration, require
 from karat.grounding.judges.budget import CallBudget, Prices, Usage, is_divided
@@ -32,6 +32,8 @@ from karat.grounding.judges.requests import (
     read_reply,
 )
 from karat.grounding.judges.sending import Asker, Result, Sender
+
+_SECONDS_PER_WAIT = 0.5
 
 Progress = Callable[[int, Usage], None]
 """called with the number of plans that have ended, and what was asked so far"""
@@ -147,7 +149,7 @@ class _Asking:
         try:
             while True:
                 self._hand_out()
-                answered = self._answered.get() if self._under_way else None
+                answered = self._next_answer() if self._under_way else None
                 if answered is None:
                     break
                 call, result = answered
@@ -161,6 +163,13 @@ class _Asking:
                 self._tasks.put(None)
             self._write_arrived()
         return replace(self._usage, requests=self._asker.budget.calls - self._requests_before)
+
+    def _next_answer(self) -> tuple[OpenCall, Result | BaseException] | None:
+        """Wait for what a worker puts into the queue."""
+        while True:
+            # Python on Windows handles Ctrl-C only between two waits.
+            with suppress(Empty):
+                return self._answered.get(timeout=_SECONDS_PER_WAIT)
 
     def _hand_out(self) -> None:
         """Give calls to workers until all are busy, and open plans as long as there are not enough calls."""

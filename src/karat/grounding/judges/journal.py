@@ -8,6 +8,7 @@ and kept in a file beside it.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
@@ -303,7 +304,9 @@ def print_what_is_kept() -> None:
         what = f"{printable(file.path)} has what was judged so far: run the same command again to go on."
         what = what if file.has_replies else "Nothing was judged yet."
         with suppress(OSError):
-            os.write(2, f"karat: interrupted. {what}\n".encode(errors="backslashreplace"))
+            # The console of Windows takes bytes for text in an old encoding.
+            encoding = "ascii" if sys.platform == "win32" else "utf-8"
+            os.write(2, f"karat: interrupted. {what}\n".encode(encoding, "backslashreplace"))
 
 
 def _may_replace(item: Item, before: Item) -> bool:

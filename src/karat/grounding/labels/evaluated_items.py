@@ -8,7 +8,7 @@ another text now, the label is stale. If no digest tells which text it was, the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TypeVar
@@ -30,7 +30,7 @@ from karat.grounding.responses.responses import (
 from karat.grounding.verdict_file.categorical import Categorical, joint_codes
 from karat.grounding.verdict_file.columns import LISTS, Against, LabelColumns
 from karat.grounding.verdict_file.reading import VerdictRecords
-from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey, items_by_query, joint_digest
+from karat.grounding.verdict_file.records import IMPLIED, Item, ItemKey, items_by_query, joint_digests
 
 Value = TypeVar("Value")
 
@@ -62,7 +62,7 @@ class EvaluatedItems:
     of_results: bool
     without_passages: frozenset[str] = frozenset()
     """the queries of which results do not say what the passages were"""
-    _digests: dict[ItemKey, str | None] = field(default_factory=dict, init=False)
+    _digests: dict[ItemKey, tuple[str, ...]] = field(default_factory=dict, init=False)
     """those that were computed already"""
 
     @classmethod
@@ -153,10 +153,10 @@ class EvaluatedItems:
         if digest is None and known is not None:
             digest = known.labelled_digest
         if item is not None and item is known:
-            if digest is not None and _fit(digest, self._digest(item)) == Fit.STALE:
+            if _fit(digest, self._digests_of(item)) == Fit.STALE:
                 return name, Fit.STALE
             return name, Fit.TRUSTED if self._is_from_unknown_answer(item) else Fit.SAME
-        if item is not None and (fit := _fit(digest, self._digest(item))) != Fit.STALE:
+        if item is not None and (fit := _fit(digest, self._digests_of(item))) != Fit.STALE:
             return name, fit
         record = known or item or self.removed.get(key)
         for kind in ("passage", "sentence") if record is None else (record.type,):
@@ -175,7 +175,7 @@ class EvaluatedItems:
         if isinstance(against, str) and against != "context":
             item, known = self.items.get((query, against)), self.labelled.get((query, against))
             digest = digest or (None if known is None else known.labelled_digest)
-            return against, _fit(digest, None if item is None else self._digest(item))
+            return against, _fit(digest, () if item is None else self._digests_of(item))
         if against == "context":
             return against, self._context(query, digest)
         alone = digest if len(against) == 1 else None
@@ -185,8 +185,8 @@ class EvaluatedItems:
         if digest is None or alone:
             return names, fit
         are_there = all((query, name) in self.items for name in names)
-        now = joint_digest(self._digest(self.items[query, name]) for name in names) if are_there else None
-        if now != digest and (query, digest) in self._by_texts:
+        now = self._joint_digests(self.items[query, name] for name in names) if are_there else ()
+        if digest not in now and (query, digest) in self._by_texts:
             return self._by_texts[query, digest], Fit.SAME
         return names, _fit(digest, now) if are_there else fit
 
@@ -199,15 +199,15 @@ class EvaluatedItems:
     def _gold(self, query: str, digest: str | None) -> Fit:
         """Whether the gold answer is the one that had this digest, if there is one."""
         gold = self.items.get((query, "gold"))
-        return Fit.SAME if gold is None else _fit(digest, self._digest(gold))
+        return Fit.SAME if gold is None else _fit(digest, self._digests_of(gold))
 
     def _context(self, query: str, digest: str | None) -> Fit:
         """Whether all passages together are those that had this digest; without one, those that the files list."""
         passages, listed = self._passages.get(query, ()), self._labelled_passages.get(query)
         if query in self.without_passages or not (self.of_results or passages):
-            return _fit(digest, None)
-        now = joint_digest(map(self._digest, passages))
-        if None not in (digest, now):
+            return _fit(digest, ())
+        now = self._joint_digests(passages)
+        if digest is not None and now:
             return _fit(digest, now)
         if listed is None:
             return Fit.TRUSTED
@@ -239,7 +239,7 @@ class EvaluatedItems:
         by_text: dict[tuple[str, str, str | None], str] = {}
         for item in self.items.values() if self.of_results else ():
             if item.type in ("passage", "sentence") and item.text is not None:
-                by_text.setdefault((item.query, item.type, self._digest(item)), item.id)
+                by_text.setdefault((item.query, item.type, item.current_digest), item.id)
         return by_text
 
     @cached_property
@@ -249,14 +249,18 @@ class EvaluatedItems:
         for item in self.items.values() if self.of_results else ():
             cited = tuple(sorted(name for name in item.cites if (item.query, name) in self.items))
             for names in (cited, *(tuple(name for name in cited if name != other) for other in cited)):
-                digest = joint_digest(self._digest(self.items[item.query, name]) for name in names)
-                if len(names) > 1 and digest is not None:
+                digests = self._joint_digests(self.items[item.query, name] for name in names)
+                for digest in digests if len(names) > 1 else ():
                     by_texts.setdefault((item.query, digest), names)
         return by_texts
 
-    def _digest(self, item: Item) -> str | None:
+    def _joint_digests(self, passages: Iterable[Item]) -> tuple[str, ...]:
+        by_rank = sorted(passages, key=lambda passage: passage.rank or 0)
+        return joint_digests(next(iter(self._digests_of(passage)), None) for passage in by_rank)
+
+    def _digests_of(self, item: Item) -> tuple[str, ...]:
         if item.key not in self._digests:
-            self._digests[item.key] = item.current_digest
+            self._digests[item.key] = item.digests
         return self._digests[item.key]
 
 
@@ -298,8 +302,8 @@ def _with_known_text(item: Item, labelled: Mapping[ItemKey, Item]) -> Item:
     return item._replace(digest=known.current_digest)
 
 
-def _fit(labelled: str | None, digest: str | None) -> Fit:
+def _fit(labelled: str | None, digests: Collection[str]) -> Fit:
     """How a text that was labelled fits the text that is evaluated, by their digests as far as these are known."""
-    if labelled is None or digest is None:
+    if labelled is None or not digests:
         return Fit.TRUSTED
-    return Fit.SAME if digest == labelled else Fit.STALE
+    return Fit.SAME if labelled in digests else Fit.STALE

@@ -13,9 +13,9 @@ import numpy as np
 from karat.errors import plural
 from karat.grounding.labels.counting import SubjectKey, label_status, subjects_of
 from karat.grounding.labels.votes import most_frequent
+from karat.grounding.verdict_file.call_counts import ModelCalls, count_calls
 from karat.grounding.verdict_file.columns import Against
 from karat.grounding.verdict_file.reading import VerdictRecords
-from karat.grounding.verdict_file.records import ModelCalls, count_calls
 from karat.output.printable import Printable
 from karat.output.tables import DIGITS, Cell, Table, long_cell, note_line
 

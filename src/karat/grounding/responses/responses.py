@@ -152,8 +152,10 @@ def answer_of(response: Response) -> list[Item]:
 
 def gold_of(response: Response) -> list[Item]:
     """The gold answers of a response, if they are known."""
-    text = response.gold_text
-    return [] if text is None else [Item(response.query, "gold", "answer", text=text)]
+    if response.gold_text is None or response.gold_answers is None:
+        return []
+    earlier = text_digest("\n".join(response.gold_answers))
+    return [Item(response.query, "gold", "answer", text=response.gold_text, earlier_digest=earlier)]
 
 
 def items_of_other_answers(items: Iterable[Item], response: Response) -> list[Item]:
@@ -169,8 +171,8 @@ def keys_of_other_answers(labelled: Mapping[ItemKey, Item], items: Mapping[ItemK
     keys = []
     for key, item in labelled.items():
         if item.type in EXTRACTED and (answer := items.get((item.query, item.source))) is not None:
-            digests = digest_of_answer(item, labelled), answer.current_digest
-            if None not in digests and digests[0] != digests[1]:
+            digest = digest_of_answer(item, labelled)
+            if digest is not None and answer.digests and digest not in answer.digests:
                 keys.append(key)
     return frozenset(keys)
 

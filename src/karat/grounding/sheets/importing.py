@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Set
+from collections.abc import Callable, Iterable, Set
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,12 @@ def add_to_verdict_file(sheet: FilledSheet, path: str | os.PathLike[str]) -> Add
     counts; a note says how many there are. A file that another process is writing to is refused.
     """
     if not os.path.isfile(path):
-        return _add(sheet, path)
-    with closing(AppendedFile(os.fspath(path), create=False)):
-        return _add(sheet, path)
+        return _add(sheet, path, partial(write_chunks, path))
+    with closing(AppendedFile(os.fspath(path), create=False)) as locked:
+        return _add(sheet, path, locked.replace)
 
 
-def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> AddedLabels:
+def _add(sheet: FilledSheet, path: str | os.PathLike[str], save: Callable[[Iterable[bytes]], None]) -> AddedLabels:
     content = Path(path).read_bytes() if os.path.isfile(path) else b""
     known = VerdictRecords()
     notes = []
@@ -85,7 +86,7 @@ def _add(sheet: FilledSheet, path: str | os.PathLike[str]) -> AddedLabels:
         by = sheet.verdicts[0]["by"]
         notes.append(f"{plural(replaced, 'label')} by {by} replaced; use --author if these are other people's labels")
     if lines or new:
-        write_chunks(path, [content, *lines, *map(record_line, new)])
+        save([content, *lines, *map(record_line, new)])
     return AddedLabels(len(new), tuple(notes))
 
 

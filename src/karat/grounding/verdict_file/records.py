@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -60,6 +59,8 @@ class Item(NamedTuple):
     """whether the record says that there is no such item any more"""
     of_digest: str | None = None
     """of the answer, or the gold answer, that a claim or a nugget is from"""
+    earlier_digest: str | None = None
+    """of gold answers in the order of the results, as karat 0.1.0 wrote it"""
 
     @property
     def key(self) -> ItemKey:
@@ -104,6 +105,11 @@ class Item(NamedTuple):
     def current_digest(self) -> str | None:
         """The digest of its text; without a text, the one that is given."""
         return self.digest if self.text is None else text_digest(self.text)
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The digests that a label of its current text may have: none if the text is not known."""
+        return tuple(digest for digest in (self.current_digest, self.earlier_digest) if digest is not None)
 
     @property
     def labelled_digest(self) -> str | None:
@@ -158,6 +164,16 @@ def joint_digest(digests: Iterable[str | None]) -> str | None:
     if len(known) < len(distinct):
         return None
     return known[0] if len(known) == 1 else text_digest("\n".join(known))
+
+
+def joint_digests(digests: Iterable[str | None]) -> tuple[str, ...]:
+    """The digests that a label against several texts may have, from the digests of these, by their ranks.
+
+    karat 0.1.0 wrote that of all digests by rank. There is none if one of the texts is not known.
+    """
+    by_rank = [*digests]
+    known, joint = [digest for digest in by_rank if digest is not None], joint_digest(by_rank)
+    return () if joint is None else (joint,) if len(known) < 2 else (joint, text_digest("\n".join(known)))
 
 
 def kind_of(record: Mapping[str, Any], place: Place | str) -> str:
@@ -308,39 +324,3 @@ def answered_calls(calls: Iterable[Call]) -> frozenset[str]:
 def example_queries(calls: Iterable[Call], model: str) -> frozenset[str]:
     """The queries from which examples for a model were chosen: it was shown labels by people, and is not compared."""
     return frozenset(query for call in calls if call.model == model for query in call.examples)
-
-
-@dataclass(frozen=True)
-class ModelCalls:
-    """The calls to a model with one prompt; tokens are None if no call says how many there were."""
-
-    model: str
-    prompt: str
-    """empty if it is not known"""
-    calls: int
-    """by their keys: one that failed and was made again counts once"""
-    failed: int
-    """calls without a usable reply, also in a later try"""
-    without_tokens: int
-    tokens_in: int | None
-    tokens_out: int | None
-
-
-def count_calls(calls: Iterable[Call]) -> list[ModelCalls]:
-    """Count calls by model and prompt; a reply that was used again was paid for once."""
-    by_prompt: dict[tuple[str, str], list[Call]] = {}
-    for call in calls:
-        if call.state != "reused":
-            by_prompt.setdefault((call.model or "(unknown)", call.prompt or ""), []).append(call)
-    counts = []
-    for (model, prompt), made in by_prompt.items():
-        failed = {call.key for call in made if call.state == "failed"} - answered_calls(made)
-        without = sum(call.tokens_in is None or call.tokens_out is None for call in made)
-        tokens = _total(call.tokens_in for call in made), _total(call.tokens_out for call in made)
-        counts.append(ModelCalls(model, prompt, len({call.key for call in made}), len(failed), without, *tokens))
-    return counts
-
-
-def _total(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None

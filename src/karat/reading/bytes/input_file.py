@@ -344,6 +344,6 @@ def _cannot_read(path: str, error: OSError) -> KaratError:
         except OSError:
             names = []
         return NoSuchFileError(path, did_you_mean(Path(path).name, names) or None)
-    if isinstance(error, IsADirectoryError):
+    if isinstance(error, IsADirectoryError) or os.path.isdir(local_path(path)):  # Windows calls it a lack of permission
         return KaratError("this is a folder, not a file", place=path, hint="Name a file in it.")
     return UnreadableFileError(path, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -145,7 +146,16 @@ def local_path(path: str) -> str:
     host, slash, rest = path[len("file://") :].partition("/")
     what, hint = "this file is on another computer", "A local file has three slashes, as in file:///data/run.trec."
     require(host in ("", "localhost") and slash, what, hint, place=path)
-    return unquote(f"/{rest}")
+    return path_in_uri(unquote(f"/{rest}"))
+
+
+def path_in_uri(path: str) -> str:
+    """The path of this system that the path in a URI stands for: on Windows, a drive has no slash before it.
+
+    >>> path_in_uri("/data/run.trec")  # doctest: +SKIP
+    '/data/run.trec'
+    """
+    return path[1:] if sys.platform == "win32" and re.match(r"/[A-Za-z]:", path) else path
 
 
 def remote_files(uri: str) -> list[str]:

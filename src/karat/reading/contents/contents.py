@@ -24,7 +24,7 @@ from karat.reading.contents.samples import Sample, sample
 from karat.reading.pairs.data_sets import is_data_set, named_data_set
 from karat.reading.pairs.elasticsearch import elasticsearch_content, reject_elasticsearch
 from karat.reading.records.answer_rows import is_squad
-from karat.reading.records.json_frames import other_orient
+from karat.reading.records.json_frames import reject_other_orients
 from karat.reading.records.likely_fields import (
     has_outputs,
     maps_queries_to_documents,
@@ -112,7 +112,7 @@ def content_of(
     if start.format == "trec":
         return "documents" if file.first_byte() else "nothing"
     if start.format == "json" and isinstance(start.value, dict):
-        content = _content_of_object(start.value, fields or {})
+        content = _content_of_object(start.value, fields or {}, file.name)
         if content == "documents":
             reject_elasticsearch(start.value, file.name)
         # The format of saved scores is never given.
@@ -265,7 +265,7 @@ def _has_given(names: Collection[str], fields: Mapping[str, str]) -> bool:
     return any(path.partition(".")[0].partition("[")[0] in names for path in fields.values())
 
 
-def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> Content:
+def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str], name: str) -> Content:
     if any(keys <= value.keys() and isinstance(value.get("means", value.get("runs")), dict) for keys in _SAVED):
         return "scores"
     if _are_pairs_by_query(value):
@@ -274,8 +274,7 @@ def _content_of_object(value: Mapping[str, Any], fields: Mapping[str, str]) -> C
         return "results"
     if elasticsearch_content(value):
         return "documents"
-    if other_orient(value):
-        return "results"  # which is the error of every command
+    reject_other_orients(value, name)
     if maps_queries_to_documents(value):
         return _content_of_mappings(value)
     if not value:

@@ -35,9 +35,8 @@ def frame_in_json(value: object, name: str | None = None) -> JsonFrame | None:
     """
     if not isinstance(value, dict) or not value:
         return None
-    if name is not None and (orient := other_orient(value)):
-        what = f"this is a data frame, in a shape that is not read (in pandas, orient='{orient}')"
-        raise KaratError(what, place=name, hint='Write it with to_json(orient="records").')
+    if name is not None:
+        reject_other_orients(value, name)
     columns = list(value.values())
     if not (_are_alike(columns) and _are_known(value)):
         return None
@@ -48,7 +47,14 @@ def frame_in_json(value: object, name: str | None = None) -> JsonFrame | None:
     return JsonFrame([dict(zip(value, row, strict=True)) for row in rows], "list" if is_list else "columns")
 
 
-def other_orient(value: Mapping[str, Any]) -> str | None:
+def reject_other_orients(value: Mapping[str, Any], name: str) -> None:
+    """Raise an error if this is a data frame in a shape that is not read; `name` is that of its file."""
+    if orient := _other_orient(value):
+        what = f"this is a data frame, in a shape that is not read (in pandas, orient='{orient}')"
+        raise KaratError(what, place=name, hint='Write it with to_json(orient="records").')
+
+
+def _other_orient(value: Mapping[str, Any]) -> str | None:
     """What pandas calls the shape of a frame that is not read; None for anything else."""
     columns: Any = value.get("columns")
     data: Any = value.get("data")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import json
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, require, shown
+from karat.errors.command_lines import quoted_word
 from karat.reading.bytes.file_ranges import RangeBounds
 from karat.reading.bytes.input_file import InputFile, Progress
 from karat.reading.bytes.json_decoding import (
@@ -81,7 +81,7 @@ def rename_hint(names: Mapping[str, str]) -> str:
 
 def rename_options(names: Mapping[str, str]) -> str:
     """How to give the names of fields, on the command line and in Python."""
-    options = " ".join(f"--field {shlex.quote(f'{field}={name}')}" for field, name in names.items())
+    options = " ".join(f"--field {quoted_word(f'{field}={name}')}" for field, name in names.items())
     return f"{options} (in Python fields={json.dumps(names, ensure_ascii=False)})"
 
 
