@@ -153,7 +153,7 @@ def room_of(path: Path) -> str:
 
 def place(path: Path, node: ast.expr | ast.stmt | None = None) -> str:
     """How a failed test names a module, or a line of it."""
-    name = str(path.relative_to(SOURCE))
+    name = path.relative_to(SOURCE).as_posix()
     return name if node is None else f"{name}:{node.lineno}"
 
 
@@ -400,6 +400,17 @@ def writes(call: ast.Call) -> bool:
         text = ast.unparse(call)
         return "devnull" not in text and bool(re.search(r"""['"][rbt]*[wax+]""", text))
     return name in ("write", "writelines", "write_bytes", "mkstemp")
+
+
+def test_words_of_commands_are_quoted_in_one_place() -> None:
+    """Elsewhere, they would get the quotes of one system on all of them."""
+    assert_none(
+        place(path, node)
+        for path, node in nodes()
+        if isinstance(node, ast.Import)
+        and "shlex" in {name.name for name in node.names}
+        and place(path) != "errors/command_lines.py"
+    )
 
 
 # Texts of errors are for people: what code decides on is in the place, the parts or the type of an error.

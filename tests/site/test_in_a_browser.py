@@ -1,0 +1,62 @@
+"""The site in a real browser: accessible, searchable, light and dark, and with nothing from another host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+
+from tests.site.conftest import OpenPage
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
+PAGES = [
+    *("index", "tutorial", "judges", "architecture", "changelog", "is-the-difference-real", "3-labels-and-a-judge"),
+    *("karat", "measures-judged", "all-measures", "commands", "gallery"),
+]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_no_violation(name: str, dark: bool, open_page: OpenPage) -> None:
+    page = open_page(f"{name}.html", dark=dark)
+    page.evaluate(AXE)
+    found = page.evaluate("axe.run().then((results) => results.violations)")
+    assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
+
+
+def test_axe_finds_no_violation_on_a_phone(open_page: OpenPage) -> None:
+    page = open_page("index.html", width=390)
+    page.evaluate(AXE)
+    found = page.evaluate("axe.run().then((results) => results.violations)")
+    assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_search_finds_a_measure_and_opens_it(open_page: OpenPage) -> None:
+    page = open_page("index.html")
+    page.get_by_role("button", name="Search").first.click()
+    page.locator('input[aria-label="Search"][type="text"]').fill("rank-biased precision")
+    page.locator("[role=option]").filter(has_text="RBP").first.click()
+    page.wait_for_url("**/measures-judged.html*")
+
+
+def test_the_colours_follow_the_system_and_the_button(open_page: OpenPage) -> None:
+    def colour(page: object) -> str:
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")  # type: ignore[attr-defined, no-any-return]
+
+    light, dark = open_page("index.html"), open_page("index.html", dark=True)
+    assert colour(light) != colour(dark)
+    before = colour(light)
+    light.locator("label[title='Switch to light mode']").click()
+    light.locator("label[title='Switch to dark mode']").click()
+    light.wait_for_function(f"getComputedStyle(document.body).backgroundColor != '{before}'")
+    assert colour(light) == colour(dark)
+
+
+def test_the_picture_on_the_first_page_opens_the_report(open_page: OpenPage) -> None:
+    page = open_page("index.html")
+    with page.context.expect_page() as opened:
+        page.locator("article img").first.click()
+    opened.value.wait_for_selector("html[data-ready]")
+    assert "bm25-rm3 has the best mean" in opened.value.inner_text("body")
