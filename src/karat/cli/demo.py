@@ -54,6 +54,7 @@ which claim and sentence, and what is missing: verdicts.jsonl. Are the answers g
 NEXT = """
 Try it yourself, then with your own files:
   cd {folder}
+  karat check truth.qrels runs/*.trec --queries questions.jsonl --corpus corpus.jsonl
   karat evaluate truth.qrels runs/*.trec -m nDCG@10 -m "AP(rel=2)" --ci
   karat compare truth.qrels runs/*.trec --baseline bm25
   karat diff truth.qrels runs/bm25.trec runs/bm25-rm3.trec -m nDCG@10
