@@ -77,7 +77,7 @@ def outcome(compute: Callable[[], karat.Scores]) -> Any:
 def same_in_ranges(path: Path, golds: Any = GOLDS, **options: Any) -> Any:
     """What the local engine returns, and so do ranges."""
     whole = outcome(lambda: karat.evaluate_answers(golds, path, **options))
-    for number in (1, 2, 5, 300):
+    for number in (1, 5, 60):
         assert outcome(partial(in_ranges, golds, path, number, **options)) == whole
     return whole
 

@@ -86,7 +86,7 @@ def test_every_measure_of_preferences_agrees_with_its_slow_definition(
             assert math.isclose(found.values(column)[at], expected[column.name], abs_tol=1e-12), (query, column.name)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(judgments(subgroups=1), RUNS)
 def test_qrels_as_preferences_are_preferences_with_a_single_subgroup(folder: Path, rows: list[Row], run: Run) -> None:
     columns = printed_measures(["all_prefs"], judgments="prefs")[2:]
@@ -123,7 +123,7 @@ MEASURES = [
 ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(judgments(), RUNS)
 def test_measures_of_preferences_stay_in_their_range_whatever_the_other_queries_are(
     folder: Path, rows: list[Row], run: Run

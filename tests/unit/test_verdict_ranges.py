@@ -59,7 +59,7 @@ def test_ranges_have_the_scores_findings_and_errors_of_the_whole_file(tmp_path: 
         lines.insert(random.randrange(2, len(lines) + 1), random.choice(["", "{", '{"query": "q1"}', "[]"]))
     path.write_text(random.choice(["\n", "\r\n"]).join(lines) + random.choice(["", "\n"]))
     whole = outcome(lambda: karat.evaluate_verdicts(path))
-    for number in (1, 2, 7, 300):
+    for number in (1, 7, 60):
         assert outcome(partial(in_ranges, path, number)) == whole
 
 
