@@ -281,7 +281,6 @@ def test_a_chunk_is_a_hit_of_every_gold_that_contains_it(texts: Texts, folds: tu
 
 
 @given(texts=meeting())
-@settings(max_examples=50)
 def test_match_chunk_agrees_with_is_chunk_from_original_where_a_chunk_is_more_than_a_prefix(texts: Texts) -> None:
     whole = {
         query: (golds, [text for text in retrieved if without_wrapping(text).strip()])
@@ -302,7 +301,6 @@ def test_fuzzy_texts_reach_the_partial_ratio_or_are_equal_if_shorter_than_12_cha
 
 
 @given(texts=meeting(LONG))
-@settings(max_examples=50)
 def test_a_ratio_equal_to_the_threshold_matches(texts: Texts) -> None:
     golds, retrieved = texts["q1"]
     ratios = {fuzz.partial_ratio(folded(one, NEARLY), folded(gold, NEARLY)) for one in retrieved for gold in golds}
@@ -311,14 +309,12 @@ def test_a_ratio_equal_to_the_threshold_matches(texts: Texts) -> None:
 
 
 @given(texts=meeting(LONG), threshold=THRESHOLDS, folds=st.sampled_from([(), ("space",), NEARLY, FOLDS]))
-@settings(max_examples=50)
 def test_a_chunk_with_a_threshold_is_contained_or_fuzzy(texts: Texts, threshold: float, folds: tuple[str, ...]) -> None:
     scores = run(texts, chunk(normalize=folds, threshold=threshold))
     assert found(scores) == expected(texts, is_cut_from(folds, threshold))
 
 
 @given(texts=meeting(LONG), threshold=THRESHOLDS)
-@settings(max_examples=50)
 def test_is_chunk_from_original_takes_a_threshold(texts: Texts, threshold: float) -> None:
     says = is_cut_from(threshold=threshold, keep_bare_prefix=False)
     for golds, retrieved in texts.values():
@@ -332,7 +328,6 @@ def test_is_chunk_from_original_takes_a_threshold(texts: Texts, threshold: float
     threshold=st.sampled_from([0.01, 1 / 3, 0.5, 2 / 3, 0.75, 1.0]),
     folds=st.sampled_from([("unicode", "case"), *ALL_FOLDS]),
 )
-@settings(max_examples=50)
 def test_overlap_is_the_share_of_the_words_of_a_gold_that_a_chunk_contains(
     texts: Texts, threshold: float, folds: tuple[str, ...]
 ) -> None:
@@ -341,7 +336,6 @@ def test_overlap_is_the_share_of_the_words_of_a_gold_that_a_chunk_contains(
 
 
 @given(texts=meeting(), folds=folds_asked)
-@settings(max_examples=50)
 def test_contents_match_if_they_are_equal_after_normalization(texts: Texts, folds: tuple[str, ...]) -> None:
     scores = run(texts, f"content(normalize={spelled(folds)})")
     assert scores.evidence is not None
@@ -446,7 +440,6 @@ def test_an_id_belongs_to_the_id_before_a_separator_in_it(case: tuple[str, Texts
 
 
 @given(case=ids(separators=("::", "#", "A", "é", "\ufb01", "Ⅷ", "ß", "::Chunk-", " - ", ": ", " ")), folds=folds_asked)
-@settings(max_examples=50)
 def test_ids_and_the_separator_of_prefix_are_normalized_alike(case: tuple[str, Texts], folds: tuple[str, ...]) -> None:
     separator, texts = case
     assume(folded(f"x{separator}x", folds) != "xx")
@@ -478,7 +471,6 @@ def test_an_id_with_a_million_separators_is_matched_fast(golds: list[str]) -> No
 
 
 @given(texts=meeting())
-@settings(max_examples=50)
 def test_a_function_is_called_with_every_pair_of_documents_as_they_were_given(texts: Texts) -> None:
     def says(retrieved: str, gold: str) -> bool:
         return len(retrieved) > 3 and retrieved[0] == gold[0]
@@ -619,7 +611,6 @@ class Counting:
 
 
 @given(texts=meeting())
-@settings(max_examples=50)
 def test_each_distinct_pair_of_texts_is_compared_once(texts: Texts) -> None:
     # The same again in other queries, and each text several times in one.
     more = {
@@ -773,7 +764,6 @@ def test_a_chunk_that_is_only_a_prefix_of_a_chat_log_is_compared_as_it_is(match:
 
 
 @given(text=PASSAGES | st.sampled_from(["user: …", "Date: .\nuser: !"]), folds=folds_asked)
-@settings(max_examples=50)
 def test_every_text_is_a_chunk_of_itself_unless_normalization_leaves_nothing(text: str, folds: tuple[str, ...]) -> None:
     for match in (chunk(normalize=folds), chunk(normalize=folds, threshold=100)):
         assert len(found(run({"q": ([text], [text])}, match))) == bool(folded(text, folds).strip())
@@ -1404,7 +1394,6 @@ def test_an_invalid_match_is_rejected_when_an_evaluator_is_created(
 
 
 @given(texts=meeting(), match=st.sampled_from(["chunk", "fuzzy(threshold=60)", "overlap", "content(normalize=all)"]))
-@settings(max_examples=50)
 def test_evaluators_and_evaluate_agree_with_every_matcher(texts: Texts, match: str) -> None:
     golds, retrieved = ([side[at] for side in texts.values()] for at in (0, 1))
     measures = {"Success": DocumentRecallEvaluator, "RR": DocumentMRREvaluator, "nDCG": DocumentNDCGEvaluator}

@@ -163,7 +163,7 @@ def files(draw: st.DrawFn) -> File:
     return File(form, gzip.compress(data) if draw(st.booleans()) else data, pairs, wrong)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files(), st.sampled_from([None, 1, 50, 1 << 20]))
 def test_wrong_rows_are_left_out_and_their_lines_are_named(tmp_path: Path, file: File, size: int | None) -> None:
     rejected = RejectedRows()
