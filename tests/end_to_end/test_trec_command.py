@@ -186,6 +186,7 @@ def test_the_name_of_the_run_is_that_of_its_last_line_with_data(folder: Path) ->
         ("csv run", "csv: the file was to be read as TREC, but it looks like CSV. karat evaluate reads other formats."),
         ("qrels twice", "twice:1 and 2: document a is listed twice for query q1. karat evaluate --duplicates first"),
         ("--trec-eval 9 qrels others", "no query is in both"),
+        ("--trec-eval 9 -c qrels others", "no query is in both"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(folder: Path, words: str, message: str) -> None:
