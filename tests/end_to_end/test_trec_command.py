@@ -161,6 +161,9 @@ def test_the_name_of_the_run_is_that_of_its_last_line_with_data(folder: Path) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ("-m P_5 qrels run", "trec_eval has no measure 'P_5'. Write -m P.5."),
+        ("-m set_F_0.5 qrels run", "trec_eval has no measure 'set_F_0.5'. Write -m set_F.0.5."),
+        ("-m rbp_p=0.8 qrels run", "Write -m rbp.p=0.8."),
         ("-m mapp qrels run", "trec_eval has no measure 'mapp'. Did you mean map"),
         ("-m P.x qrels run", "'x' is not a cut-off of P. Cut-offs are numbers: -m P.5,10."),
         ("-m P.-1 qrels run", "'-1' is not a cut-off of P: cut-offs are between 1 and 2147483647"),
