@@ -159,12 +159,18 @@ def _example(stem: str) -> str:
 
 def _whole(stem: str, text: str) -> int:
     """A cut-off: a fraction is cut off, as in trec_eval."""
-    number = _share(stem, text)
+    number = _number(stem, text)
     require(1 <= number < 2**31, f"{shown(text)} is not a cut-off of {stem}: cut-offs are between 1 and {2**31 - 1}")
     return math.trunc(number)
 
 
 def _share(stem: str, text: str) -> float:
+    number = _number(stem, text)
+    require(number >= 0, f"{shown(text)} is not a cut-off of {stem}: cut-offs are 0 or more")
+    return number
+
+
+def _number(stem: str, text: str) -> float:
     try:
         if "_" in text:
             raise ValueError

@@ -48,7 +48,7 @@ NICKNAMES = {
 """The names of trec_eval for several measures, which are here in the order of its output."""
 
 _NUMBER = r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
-_PAIR = rf"(?:p|{_NUMBER})=[^\s()@,=]++"
+_PAIR = rf"(?:p|(?!-){_NUMBER})=[^\s()@,=]++"  # -1 stands for documents that are not judged, which have no gain
 _WITH_PAIRS = "ndcg|ndcg_p|ndcg_rel|Rndcg|G|rbp|rbp_resid"
 _WITH_NUMBERS = "utility|11pt_avg|set_F"
 _PAIRS = re.compile(rf"({_WITH_PAIRS})[._]({_PAIR}(?:,{_PAIR})*+)")
@@ -79,8 +79,11 @@ def read_parameters(text: str) -> tuple[str, dict[str, str]] | None:
         raise KaratError(f"{shown(text)}: {name} has {wanted} parameter{'s' * (wanted > 1)}", hint=hint)
     if name == "utility":
         return name, dict(zip(_UTILITY, numbers, strict=True))
+    weight = float(numbers[0])
+    if weight < 0:
+        raise KaratError(f"{shown(text)}: the parameter of {name} is negative", hint="Write set_F.0.5.")
     # trec_eval's x is the square of beta.
-    return name, {"beta": repr(math.sqrt(max(0.0, float(numbers[0]))))}
+    return name, {"beta": repr(math.sqrt(weight))}
 
 
 def as_argument(text: str) -> str:
