@@ -69,7 +69,7 @@ class PrintedMeasure:
 
     def values(self, data: Data) -> Floats:
         """What trec_eval adds up, for each query; for a geometric mean, these are logarithms."""
-        from karat.scores.combining import before_mean
+        from karat.registry.combining import before_mean
 
         if self.measure is None:
             raise KaratError(f"{self.name} is a text")

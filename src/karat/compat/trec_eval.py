@@ -15,7 +15,7 @@ from karat.errors import KaratError, first_few, plural, require
 from karat.reading.bytes.input_file import InputFile, Progress
 from karat.reading.pairs.trec import last_tag
 from karat.registry import Combine
-from karat.scores.combining import before_mean, combined_value
+from karat.registry.combining import before_mean, combined_value
 
 _LARGEST_DIGIT = 9  # of relstring
 
