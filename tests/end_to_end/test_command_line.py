@@ -735,6 +735,14 @@ def test_measures_are_listed_and_explained(folder: Path) -> None:
     assert good(folder, "measures", "ndcg_cut_10") == explained
 
 
+def test_the_explanation_of_a_measure_has_a_range_that_may_be_negative_and_names_with_their_parameters(
+    folder: Path,
+) -> None:
+    assert "range          −∞ to ∞, higher is better" in good(folder, "measures", "Utility")
+    assert "Rprec_mult_m" in good(folder, "measures", "Rprec")
+    assert "rbp.p=0.95" in good(folder, "measures", "RBP")
+
+
 def test_the_demo_ranks_its_three_systems_and_says_how_to_get_their_report(folder: Path) -> None:
     before = sorted(folder.iterdir())
     with patch("karat.report.rendering.find_spec", return_value=None):

@@ -23,10 +23,10 @@ SLOW = {
     "concurrent.futures", "hashlib", "karat.analysis.bounds", "karat.analysis.diff", "karat.analysis.explain",
     "karat.analysis.slices", "karat.measures.answers.models", "karat.comparison", "karat.comparison.gate",
     "karat.components", "karat.evaluation", "karat.evaluation.eval_run_result", "karat.reading.pairs.delimited_blocks",
-    "karat.reading.pairs.trec_blocks", "karat.reading.records.spans",
+    "karat.reading.pairs.trec_blocks", "karat.reading.records.spans", "karat.scores",
     "logging", "numpy.ma", "numpy.random", "statistics",
 }  # fmt: skip
-EVALUATING = {*EVALUATION, "karat.evaluation"}
+EVALUATING = {*EVALUATION, "karat.evaluation", "karat.scores"}
 # Scores are compared only if they have the same digests of the ground truth.
 COMPARING = {*EVALUATING, "karat.comparison", "hashlib"}
 CHECKING = {*EVALUATING, "hashlib", "numpy.ma"}
@@ -42,7 +42,7 @@ MAY_LOAD = {
     ("evaluate", RESULTS, "-m", "TokenF1", "-m", "AP"): {*EVALUATING, "orjson"},
     ("look", RESULTS): {*EVALUATING, "orjson", "hashlib"},
     ("look", TRUTH, ONE): EVALUATING,
-    ("check", "--explain", "K030"): EVALUATION,
+    ("check", "--explain", "K030"): {*EVALUATION, "karat.scores"},
     ("check", TRUTH, ONE, TWO): CHECKING,
     ("check", TRUTH, ONE, "--corpus", CORPUS): CHECKING | ARROW | {"orjson"},  # ids of texts are columns of Arrow
     ("check", RESULTS): {*CHECKING, "orjson"},
@@ -58,6 +58,7 @@ MAY_LOAD = {
         "hashlib",
         "karat.reading.pairs.delimited_blocks",
         "karat.reading.pairs.trec_blocks",
+        "karat.scores",
     },
     ("gate", TRUTH, TWO, *BASELINE): COMPARING | RESAMPLING | {"karat.comparison.gate"},
 }

@@ -96,6 +96,12 @@ def test_recall_points_that_are_printed_alike_have_values_of_their_own(folder: P
     assert done.stdout == "iprec_at_recall_0.01  \tall\t1.0000\niprec_at_recall_0.01  \tall\t0.6667\n"
 
 
+def test_set_f_without_a_weight_of_recall_is_set_precision(folder: Path) -> None:
+    found = values(trec(folder, "-q -m set_F.0 -m set_P qrels run"))
+    assert [found["set_F_0", query] for query in ("q1", "q2", "all")] == ["0.2500", "0.5000", "0.3750"]
+    assert found["set_P", "all"] == found["set_F_0", "all"]
+
+
 def test_unretrieved_documents_have_a_utility_if_the_size_of_the_collection_is_given(folder: Path) -> None:
     found = values(trec(folder, "-q -m utility.0,0,0,1 -N 100 qrels run"))
     assert (found["utility_0,0,0,1", "q1"], found["utility_0,0,0,1", "q2"]) == ("95.0000", "98.0000")
@@ -161,10 +167,17 @@ def test_the_name_of_the_run_is_that_of_its_last_line_with_data(folder: Path) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ("-m P_5 qrels run", "trec_eval has no measure 'P_5'. Write -m P.5."),
+        ("-m set_F_0.5 qrels run", "trec_eval has no measure 'set_F_0.5'. Write -m set_F.0.5."),
+        ("-m rbp_p=0.8 qrels run", "Write -m rbp.p=0.8."),
         ("-m mapp qrels run", "trec_eval has no measure 'mapp'. Did you mean map"),
         ("-m P.x qrels run", "'x' is not a cut-off of P. Cut-offs are numbers: -m P.5,10."),
         ("-m P.-1 qrels run", "'-1' is not a cut-off of P: cut-offs are between 1 and 2147483647"),
         ("-m P.9999999999 qrels run", "cut-offs are between 1 and"),
+        ("-m Rprec_mult.-1 qrels run", "'-1' is not a cut-off of Rprec_mult: cut-offs are 0 or more"),
+        ("-m iprec_at_recall.0.5,-0.1 qrels run", "'-0.1' is not a cut-off of iprec_at_recall: cut-offs are 0 or more"),
+        ("-m set_F.-1 qrels run", "'set_F.-1': the parameter of set_F is negative. Write set_F.0.5."),
+        ("-m ndcg.-1=5 qrels run", "'-1=5' is not a list of parameters of ndcg. Write -m ndcg.1=3.5,2=9."),
         ("-m P. qrels run", "'P.' lacks parameters after the point. Write P."),
         ("-m P.5,,7 qrels run", "'' is not a cut-off of P"),
         ("-m P.5,5.5 qrels run", "P has the cut-off 5 twice"),
@@ -186,6 +199,7 @@ def test_the_name_of_the_run_is_that_of_its_last_line_with_data(folder: Path) ->
         ("csv run", "csv: the file was to be read as TREC, but it looks like CSV. karat evaluate reads other formats."),
         ("qrels twice", "twice:1 and 2: document a is listed twice for query q1. karat evaluate --duplicates first"),
         ("--trec-eval 9 qrels others", "no query is in both"),
+        ("--trec-eval 9 -c qrels others", "no query is in both"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(folder: Path, words: str, message: str) -> None:

@@ -149,6 +149,7 @@ def test_lines_may_be_in_any_order_with_any_white_space(folder: Path) -> None:
         ("-m prefs qrels run", "prefs is not computed from judgments in the format qrels. Use -R prefs or qrels"),
         ("-m map_avgjg.5 -R qrels_jg qrels run", "map_avgjg takes no parameters"),
         ("-m P_avgjg.x -R qrels_jg qrels run", "'x' is not a cut-off of P_avgjg"),
+        ("-m P_avgjg_5 -R qrels_jg qrels run", "Write -m P_avgjg.5."),
         ("-m P_avgjg qrels run", "P_avgjg is not computed from judgments in the format qrels. Use -R qrels_jg,"),
         ("-R prefs -m prefs_sim prefs run", "trec_eval has no measure 'prefs_sim'. Did you mean prefs_simp"),
         ("-R prefs -m prefs none run", "none: no such file"),

@@ -60,7 +60,7 @@ MAY_IMPORT = {
     "grounding.judges": "errors grounding options output reading reading.bytes",
     "components": "data documents errors evaluation grounding grounding.judges matching measures output reading scores",
     "integrations": "components errors",
-    "compat": "data.caching data errors matching ranking reading reading.bytes registry scores",
+    "compat": "data.caching data errors matching ranking reading reading.bytes registry",
     "engines": "data.caching data documents errors evaluation matching options output reading reading.bytes"
     " reading.columns registry scores",
     "cli": "data.caching analysis comparison comparison.gate compat engines errors evaluation grounding"

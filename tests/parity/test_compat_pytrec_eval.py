@@ -97,7 +97,7 @@ def test_deep_runs_agree() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*sorted(ours.supported_measures - {"runid"}), *PARAMETERS, "official", "set", "all_trec"]
+    "name", [*sorted(ours.supported_measures - {"runid"}), *PARAMETERS, "set_F_0", "official", "set", "all_trec"]
 )
 def test_every_measure_and_every_form_of_parameters_gives_the_same_names_and_values(name: str) -> None:
     qrel = {"q1": {"d1": 1, "d2": 0, "d4": 2}, "q2": {"d1": 2}}

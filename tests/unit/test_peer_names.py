@@ -39,7 +39,6 @@ KNOWN = {
     "Haystack": "map mrr ndcg recall_single_hit recall_multi_hit",
 }
 REFUSED = {
-    "trec_eval": "relstring runid",
     "ir_measures": (
         "AP_IA Accuracy@5 BPM Compat ERR_IA@10 INSQ INST MAP_IA NERR8@10 NERR9@10 NERR10 NERR11 NRBP P_IA@5 SDCG@10"
         " StRecall@10 alpha_DCG@10 alpha_nDCG@10 nERR_IA@10 nNRBP α_DCG@10 α_nDCG@10"
@@ -114,12 +113,14 @@ def test_a_persistence_that_neither_trec_eval_nor_ranx_would_read_is_refused_wit
             "P_avgjg.5 of trec_eval is averaged over judgment groups. Use `karat trec -R qrels_jg -m P_avgjg.5",
         ),
         ("map_avgjg", "Use `karat trec -R qrels_jg -m map_avgjg`."),
-        ("Rprec_mult_avgjg_0.20", "Use `karat trec -R qrels_jg -m Rprec_mult_avgjg_0.20`."),
+        ("Rprec_mult_avgjg_0.20", "Use `karat trec -R qrels_jg -m Rprec_mult_avgjg.0.20`."),
+        ("relstring_20", "relstring_20 of trec_eval is a text, not a measure. Use `karat trec -q -m relstring.20`."),
+        ("runid", "runid of trec_eval is a text, not a measure. Use `karat trec -q -m runid`."),
         ("prefs_simp", "PrefSimple measures preferences, not documents. Use `karat trec -R prefs`"),
         ("prefs_avgjg_Rnonrel_ret", "PrefBalanced(compared=both) measures preferences, not documents"),
     ],
 )
-def test_a_measure_of_judgment_groups_is_refused_with_the_command_that_computes_it(name: str, message: str) -> None:
+def test_what_only_karat_trec_computes_is_refused_with_the_command_that_does(name: str, message: str) -> None:
     with pytest.raises(KaratError) as caught:
         select_measures(name)
     assert message in str(caught.value)

@@ -100,7 +100,7 @@ def test_the_measure_names_of_other_libraries_are_accepted(theirs: str, ours: st
         ("BLEU", "RougeL"),
         ("IPrec@1.5", "between 0 and 1"),
         ("RBP(p=1)", "strictly between 0 and 1"),
-        ("F(beta=0)@5", "above 0"),
+        ("F(beta=-1)@5", "of at least 0"),
         ("AP(norm=most)", "one of relevant, found, min"),
         ("AP(re=2)", "Did you mean rel"),
         ("nDCG(dcg=exp)@10", "one of log2, exp-log2"),

@@ -15,7 +15,8 @@ from karat.errors import Message, Parameter, plural, require
 from karat.options import check_level, level_text
 from karat.output.printable import Tabular
 from karat.output.tables import DIGITS, Cell, Mark, Table, note_line
-from karat.scores.combining import after_mean, before_mean, combination
+from karat.registry.combining import after_mean, before_mean
+from karat.scores.combining import combination
 from karat.scores.summary import POSSIBLE, narrow_intervals, notes, possible_means, with_legend
 from karat.scores.value_texts import cell_text, check_digits, interval_text
 from karat.stats import weak_group

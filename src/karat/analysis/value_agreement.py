@@ -12,7 +12,8 @@ from karat.data.caching import cached_property
 from karat.data.judged import Floats
 from karat.errors import plural, printable
 from karat.output.tables import DIGITS, Cell, Table, note_line
-from karat.scores.combining import before_mean, combination, differences, range_of_terms
+from karat.registry.combining import before_mean
+from karat.scores.combining import combination, differences, range_of_terms
 from karat.scores.value_texts import cell_text, interval_text, nonzero_text
 from karat.stats import Coefficient, Moments, corrected, order_agreement, t_test
 

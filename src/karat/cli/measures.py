@@ -88,7 +88,7 @@ def facts(definition: Definition) -> dict[str, str]:
     from karat.registry.names import format_value
 
     labels = _labels(definition) if definition.takes == "verdicts" else ""
-    low, high = (format_value(bound) if abs(bound) != float("inf") else "∞" for bound in definition.bounds)
+    low, high = (format_value(bound).replace("-", "−").replace("inf", "∞") for bound in definition.bounds)
     known = {
         "formula": definition.formula,
         "reference": definition.reference,
@@ -151,7 +151,7 @@ def _labels(definition: Definition) -> str:
 
 def _alias(alias: str) -> str:
     """An alias as it is used: `P_k` and `rbp.p=0.95` for those that are declared as `P_` and `rbp_(p=?)`."""
-    text = alias.replace("_(p=?)", ".p=0.95").replace("(p=?)@p", "@95")
+    text = alias.replace("_(p=?)", ".p=0.95").replace("(p=?)@p", "@95").replace("(mult=?)", "m")
     return f"{text}k" if text.endswith("_") else text
 
 

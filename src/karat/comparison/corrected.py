@@ -15,8 +15,9 @@ from karat.errors import enumeration, plural
 from karat.options import Correction
 from karat.output.printable import Tabular
 from karat.output.tables import DIGITS, Cell, Mark, Table, note_line, note_text
+from karat.registry.combining import before_mean
 from karat.scores import Scores
-from karat.scores.combining import before_mean, combination, range_of_terms
+from karat.scores.combining import combination, range_of_terms
 from karat.scores.corrected import FEW, check_width, first_line, no_corrections, width_lines
 from karat.scores.corrections import CorrectedValue
 from karat.scores.summary import notes

@@ -15,8 +15,9 @@ from karat.data.judged import Bools, Floats
 from karat.options import Test
 from karat.output.progress import progress_bar
 from karat.registry import Combine
+from karat.registry.combining import after_mean, before_mean
 from karat.scores import Scores
-from karat.scores.combining import after_mean, before_mean, combination, differences, wins_ties_losses
+from karat.scores.combining import combination, differences, wins_ties_losses
 from karat.scores.intervals import Interval
 from karat.stats import (
     MAX_RESAMPLED,

@@ -38,12 +38,13 @@ class Judge:
 
     @classmethod
     def of(cls, truth: Any, measures: Sequence[str], level: Any, judged_only: Any) -> Judge:
-        """The judge by `{query: {document: grade}}`, which may change afterwards."""
+        """The judge by `{query: {document: grade}}`, which may change afterwards; as in pytrec_eval, any mapping."""
         lowest = _whole("relevance_level", level)
         if lowest < 1:
             raise ArgumentTypeError([Parameter("relevance_level", lowest), " is not at least 1"])
         only = bool(_whole("judged_docs_only_flag", judged_only))
         printed = printed_measures(measures, level=lowest, version=9)
+        truth = dict(truth) if isinstance(truth, Mapping) else truth
         _check_dictionaries(truth, "query_relevance", "grade")
         truth = {query: docs for query, docs in truth.items() if docs}  # without judgments, a query is not evaluated
         read = _read(truth_from_mapping, truth, "query_relevance")
@@ -84,7 +85,7 @@ class Judge:
 
 def _whole(name: str, value: Any) -> int:
     try:
-        return operator.index(value)
+        return operator.index(value.item() if isinstance(value, np.generic) else value)
     except TypeError:
         raise ArgumentTypeError([Parameter(name, value), " is not a whole number"]) from None
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from karat.errors import KaratError, did_you_mean, enumeration, require, shown
-from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES, WITH_PARAMETERS, read_parameters
+from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES, WITH_PARAMETERS, as_argument, read_parameters
 
 if TYPE_CHECKING:
     from karat.data.judged import Floats
@@ -69,7 +69,7 @@ class PrintedMeasure:
 
     def values(self, data: Data) -> Floats:
         """What trec_eval adds up, for each query; for a geometric mean, these are logarithms."""
-        from karat.scores.combining import before_mean
+        from karat.registry.combining import before_mean
 
         if self.measure is None:
             raise KaratError(f"{self.name} is a text")
@@ -96,7 +96,7 @@ def printed_measures(
     for text in asked:
         stem, point, given = text.partition(".")
         names = NICKNAMES.get(stem, (stem,))
-        _check(stem, names, version, judgments)
+        _check(text, stem, names, version, judgments)
         require(given or not point, f"{shown(text)} lacks parameters after the point", f"Write {stem}.")
         takes = _without_groups(stem) in CUTOFFS or stem in WITH_PARAMETERS or stem == "relstring"
         require(takes or not given, f"{shown(text)}: {stem} takes no parameters", f"Write {stem}.")
@@ -111,14 +111,15 @@ def printed_measures(
     return [printed for stem in ordered for printed in _printed(stem, parameters[stem], measure)]
 
 
-def _check(asked: str, names: Sequence[str], version: Version, judgments: Judgments) -> None:
+def _check(text: str, asked: str, names: Sequence[str], version: Version, judgments: Judgments) -> None:
     """Reject a measure that trec_eval, or this version of it, does not have, or that needs other judgments."""
     known = OF_JUDGMENTS[judgments]
     if not set(names) <= set(known):
         formats = [name for name in OF_JUDGMENTS if set(names) <= set(OF_JUDGMENTS[name])]
         if not formats:
-            near = did_you_mean(asked, [*known, *NICKNAMES])
-            raise KaratError(f"trec_eval has no measure {shown(asked)}", hint=near or f"It has {', '.join(known)}.")
+            near = did_you_mean(asked, [*known, *NICKNAMES]) or f"It has {', '.join(known)}."
+            hint = near if (argument := as_argument(text)) == text else f"Write -m {argument}."
+            raise KaratError(f"trec_eval has no measure {shown(text)}", hint=hint)
         hint = f"Use -R {enumeration(formats, 'or')}, or measures of {judgments}, such as -m {_SETS[judgments]}."
         raise KaratError(f"{asked} is not computed from judgments in the format {judgments}", hint=hint)
     if version == 9 and len(names) == 1 and names[0] in ONLY_IN_VERSION_10:
@@ -158,12 +159,18 @@ def _example(stem: str) -> str:
 
 def _whole(stem: str, text: str) -> int:
     """A cut-off: a fraction is cut off, as in trec_eval."""
-    number = _share(stem, text)
+    number = _number(stem, text)
     require(1 <= number < 2**31, f"{shown(text)} is not a cut-off of {stem}: cut-offs are between 1 and {2**31 - 1}")
     return math.trunc(number)
 
 
 def _share(stem: str, text: str) -> float:
+    number = _number(stem, text)
+    require(number >= 0, f"{shown(text)} is not a cut-off of {stem}: cut-offs are 0 or more")
+    return number
+
+
+def _number(stem: str, text: str) -> float:
     try:
         if "_" in text:
             raise ValueError

@@ -12,7 +12,7 @@ NumPy is imported when it is needed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from karat.compat.measures import OF_VERSION_9
@@ -60,7 +60,7 @@ class RelevanceEvaluator:
 
     def __init__(
         self,
-        query_relevance: dict[str, dict[str, int]],
+        query_relevance: Mapping[str, dict[str, int]],
         measures: Iterable[str],
         relevance_level: int = 1,
         judged_docs_only_flag: bool = False,

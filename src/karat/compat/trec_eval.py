@@ -15,7 +15,7 @@ from karat.errors import KaratError, first_few, plural, require
 from karat.reading.bytes.input_file import InputFile, Progress
 from karat.reading.pairs.trec import last_tag
 from karat.registry import Combine
-from karat.scores.combining import before_mean, combined_value
+from karat.registry.combining import before_mean, combined_value
 
 _LARGEST_DIGIT = 9  # of relstring
 
@@ -84,7 +84,7 @@ def run_trec_eval(truth: str, run: str, options: TrecOptions, progress: Progress
         judged_only=options.judged_only,
         progress=progress,
     )
-    if not ranked.judged.in_run.any() and not options.complete:
+    if not ranked.judged.in_run.any() and (options.version == 9 or not options.complete):
         from karat.evaluation.findings import no_common_queries
 
         raise no_common_queries(ranked.judged.queries, observations.unknown_queries, file.name)

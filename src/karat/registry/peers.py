@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from karat.registry.names import LONGEST_NAME, NUMBER, parse_name, split_names
-from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES, TEXTS
+from karat.registry.trec_eval_names import CUTOFFS, NICKNAMES, TEXTS, as_argument
 
 LISTS_IN_TREC_EVAL = {name: ",".join(CUTOFFS[name]) for name in ("recall", "success")}
 """Names that mean these cut-offs in trec_eval. Here, as in other tools, they mean all retrieved documents."""
@@ -32,7 +32,6 @@ _NOT_IN_KARAT = {
         "alpha_nDCG α-nDCG α_nDCG alpha-nDCG alpha_DCG α_DCG Compat ERR_IA nERR_IA NERR8 NERR9 NERR10 NERR11 NRBP nNRBP"
         " AP_IA MAP_IA P_IA StRecall INST INSQ BPM SDCG Accuracy"
     ).split(),
-    "trec_eval": TEXTS,
     "MTEB": "main_score p-MRR robustness paired_accuracy".split(),
 }
 _OF_PREFERENCES = ("prefs", "all_prefs")
@@ -126,7 +125,10 @@ def not_in_karat(name: str) -> tuple[str, str] | None:
     if name in _OF_PREFERENCES:
         return f"trec_eval's set {name} has measures of preferences", f"Use `karat trec -R prefs -m {name}`."
     if name in _OF_GROUPS or stem in _OF_GROUPS:
-        return f"{name} of trec_eval is averaged over judgment groups", f"Use `karat trec -R qrels_jg -m {name}`."
+        hint = f"Use `karat trec -R qrels_jg -m {as_argument(name)}`."
+        return f"{name} of trec_eval is averaged over judgment groups", hint
+    if name in TEXTS or stem in TEXTS:
+        return f"{name} of trec_eval is a text, not a measure", f"Use `karat trec -q -m {as_argument(name)}`."
     for library, names in _NOT_IN_KARAT.items():
         if name in names or stem in names or (library == "MTEB" and name.startswith("nauc_")):
             hint = "`karat measures` lists all measures, and `karat.register` adds your own."

@@ -48,11 +48,12 @@ NICKNAMES = {
 """The names of trec_eval for several measures, which are here in the order of its output."""
 
 _NUMBER = r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
-_PAIR = rf"(?:p|{_NUMBER})=[^\s()@,=]++"
+_PAIR = rf"(?:p|(?!-){_NUMBER})=[^\s()@,=]++"  # -1 stands for documents that are not judged, which have no gain
 _WITH_PAIRS = "ndcg|ndcg_p|ndcg_rel|Rndcg|G|rbp|rbp_resid"
 _WITH_NUMBERS = "utility|11pt_avg|set_F"
 _PAIRS = re.compile(rf"({_WITH_PAIRS})[._]({_PAIR}(?:,{_PAIR})*+)")
 _NUMBERS = re.compile(rf"({_WITH_NUMBERS})[._]({_NUMBER}(?:,{_NUMBER})*+)")
+_LISTS = re.compile(rf"((?:{'|'.join(CUTOFFS)})(?:_avgjg)?|relstring)[._]({_NUMBER}(?:,{_NUMBER})*+)")
 WITH_PARAMETERS = (*_WITH_PAIRS.split("|"), *_WITH_NUMBERS.split("|"))
 """the measures whose parameters are not cut-offs"""
 _UTILITY = ("rel_ret", "nonrel_ret", "rel_not_ret", "nonrel_not_ret")
@@ -78,8 +79,21 @@ def read_parameters(text: str) -> tuple[str, dict[str, str]] | None:
         raise KaratError(f"{shown(text)}: {name} has {wanted} parameter{'s' * (wanted > 1)}", hint=hint)
     if name == "utility":
         return name, dict(zip(_UTILITY, numbers, strict=True))
+    weight = float(numbers[0])
+    if weight < 0:
+        raise KaratError(f"{shown(text)}: the parameter of {name} is negative", hint="Write set_F.0.5.")
     # trec_eval's x is the square of beta.
-    return name, {"beta": repr(math.sqrt(max(0.0, float(numbers[0]))))}
+    return name, {"beta": repr(math.sqrt(weight))}
+
+
+def as_argument(text: str) -> str:
+    """A measure as trec_eval's option -m has it, with its parameters after a point; other texts as they are.
+
+    >>> as_argument("P_5"), as_argument("rbp_p=0.8"), as_argument("set_P")
+    ('P.5', 'rbp.p=0.8', 'set_P')
+    """
+    found = _LISTS.fullmatch(text) or _NUMBERS.fullmatch(text) or _PAIRS.fullmatch(text)
+    return f"{found[1]}.{found[2]}" if found else text
 
 
 def continues(name: str, part: str) -> bool:

@@ -1,4 +1,4 @@
-"""How the values of all queries are combined into one: their mean, their sum, or their geometric mean."""
+"""The values of all queries, by the name of their measure: combined into one, subtracted, and added up."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from karat.data.judged import Floats
 from karat.errors import KaratError, Place
 from karat.measures import Measure, meanings
 from karat.registry import Combine, Definition
+from karat.registry.combining import after_mean, before_mean, combined_value
 from karat.stats import ROUNDING, Moments
-
-# The geometric mean replaces smaller values by this one, as in trec_eval: a single 0 would make it 0.
-_SMALLEST = 0.00001
 
 
 def combination(name: str) -> Combine:
@@ -59,26 +57,6 @@ def wins_ties_losses(differences: Floats, higher_is_better: bool) -> tuple[int, 
     """How many differences are for the better, zero, and for the worse; NaN is not counted."""
     more, same, less = (int(count.sum()) for count in (differences > 0, differences == 0, differences < 0))
     return (more, same, less) if higher_is_better else (less, same, more)
-
-
-def before_mean(values: Floats, combine: Combine) -> Floats:
-    """The values to average, from the values of a measure: logarithms for a geometric mean."""
-    if combine != "geometric":
-        return values
-    # As the C library computes them: NumPy's may differ in the last bit, depending on the processor.
-    return np.array([math.log(value) for value in np.maximum(values, _SMALLEST).tolist()], np.float64)
-
-
-def after_mean(value: float, combine: Combine, n: int) -> float:
-    """The combined value, from the mean of the n values that `before_mean` gave."""
-    if combine == "sum":
-        return value * n
-    return math.exp(value) if combine == "geometric" else value
-
-
-def combined_value(total: float, combine: Combine, n: int) -> float:
-    """The combined value, from the sum of the n values that `before_mean` gave."""
-    return total if combine == "sum" else after_mean(total / n, combine, n)
 
 
 def combined_column(name: str, column: Floats) -> float | None:

@@ -13,7 +13,8 @@ from karat.data.caching import cached_property
 from karat.data.judged import Floats, Ints
 from karat.errors import KaratError, Place
 from karat.registry import Combine
-from karat.scores.combining import after_mean, before_mean, combination, combined_terms, known_range, range_of_terms
+from karat.registry.combining import after_mean, before_mean
+from karat.scores.combining import combination, combined_terms, known_range, range_of_terms
 from karat.stats import CorrectedMean
 
 _LARGEST = 1e100  # of a value whose square can be computed

@@ -17,7 +17,8 @@ import numpy as np
 from karat.data.caching import cached_property
 from karat.data.judged import Bools, Floats
 from karat.output.progress import progress_bar
-from karat.scores.combining import after_mean, before_mean, combination, range_of_terms
+from karat.registry.combining import after_mean, before_mean
+from karat.scores.combining import combination, range_of_terms
 from karat.stats import (
     MAX_RESAMPLED,
     ROUNDING,

@@ -13,17 +13,10 @@ from karat.measures import Measure
 from karat.options import check_level
 from karat.output.printable import Printable, Tabular
 from karat.output.tables import DIGITS, Cell, Table, note_line
+from karat.registry.combining import after_mean, combined_value
 from karat.registry.selection import measure_list
 from karat.scores.columns import find_column
-from karat.scores.combining import (
-    CombinedValues,
-    Totals,
-    after_mean,
-    combination,
-    combined_value,
-    range_of_terms,
-    without_interval,
-)
+from karat.scores.combining import CombinedValues, Totals, combination, range_of_terms, without_interval
 from karat.scores.exports import saved_about
 from karat.scores.finding import Finding
 from karat.scores.scores import Scores

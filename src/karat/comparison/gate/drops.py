@@ -16,8 +16,9 @@ from karat.comparison.margins import Claim, one_sided_tests
 from karat.comparison.power import Power
 from karat.comparison.sentences import p_text
 from karat.errors import plural
+from karat.registry.combining import before_mean
 from karat.scores import Scores
-from karat.scores.combining import before_mean, combination
+from karat.scores.combining import combination
 from karat.scores.value_texts import cell_text
 from karat.stats import corrected
 

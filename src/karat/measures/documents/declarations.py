@@ -15,7 +15,7 @@ Rel = Annotated[float, Help("the lowest grade that counts as relevant", is_thres
 Persistence = Annotated[
     float, Help("the probability that the reader goes on to the next rank", low=0, high=1, exclusive=True)
 ]
-Beta = Annotated[float, Help("the weight of recall relative to precision", low=0, exclusive=True)]
+Beta = Annotated[float, Help("the weight of recall relative to precision", low=0)]
 Credit = Annotated[
     _Credit, Help("how repeated documents are credited: each gold document once, or every rank with a relevant one")
 ]
