@@ -11,13 +11,21 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
-from karat import Measure
+import karat
+from karat import Definition, Measure
+from karat.comparison.gate import gate_by_rules
+from karat.grounding.judges.options import JudgeOptions
+from karat.options import EVALUATION_OPTIONS
 from karat.registry.parameters import REQUIRED, MeasureParameter
 
 MODULES = (
     "karat",
+    "karat.answers",
+    "karat.demo",
     "karat.testing",
     "karat.pooled",
     "karat.dataclasses",
@@ -28,6 +36,15 @@ MODULES = (
     "karat.engines.spark",
     "karat.measures",
 )
+
+_EVALUATION = {name: option.default for name, option in EVALUATION_OPTIONS.items()}
+_DEFAULTS: dict[str, dict[str, Any]] = {  # of options, whose typed dictionaries do not contain them
+    "EvaluationOptions": _EVALUATION,
+    "SparkOptions": _EVALUATION,
+    "GateOptions": {each.name: each.default for each in inspect.signature(gate_by_rules).parameters.values()},
+    "JudgeArguments": {each.name: each.default for each in fields(JudgeOptions)},
+    "Metadata": {each.name: each.default for each in fields(Definition)},
+}
 
 
 class Name(NamedTuple):
@@ -43,9 +60,17 @@ class Name(NamedTuple):
 
 def public_names(module: str) -> list[Name]:
     """The names in a public module, in alphabetical order."""
-    home = import_module(module)
+    home = public_module(module)
     names = sorted(home.__all__, key=lambda name: (name.lower(), name))
     return [_name(name, getattr(home, name)) for name in names]
+
+
+def public_module(module: str) -> ModuleType:
+    """A public module: `karat.demo` is an attribute of karat, and lies elsewhere."""
+    name = module.removeprefix("karat.")
+    found = getattr(karat, name) if name in karat.__all__ else import_module(module)
+    assert isinstance(found, ModuleType)
+    return found
 
 
 def members(cls: type) -> Iterator[Name]:
@@ -85,7 +110,8 @@ def _name(name: str, value: Any) -> Name:
         return _callable(name, value, value)
     if isinstance(value, Measure):
         return Name(name, value, f"{name}: Measure", tuple(map(_setting, value.definition.parameters.values())))
-    return Name(name, value, f"{name}: {type(value).__name__}")
+    kind = Path if isinstance(value, Path) else type(value)  # whatever the system
+    return Name(name, value, f"{name}: {kind.__name__}")
 
 
 def _callable(name: str, value: Any, function: Any, prefix: str = "", *, of_instance: bool = False) -> Name:
@@ -100,18 +126,22 @@ def _callable(name: str, value: Any, function: Any, prefix: str = "", *, of_inst
         if not star and (options or parameter.kind is parameter.KEYWORD_ONLY):
             shown.append("*")
         star = star or parameter.kind in (parameter.VAR_POSITIONAL, parameter.KEYWORD_ONLY)
-        shown += [f"{option}: {kind} = ..." for option, kind in options.items()] or [_parameter(parameter)]
+        shown += options or [_parameter(parameter)]
     returned = signature.return_annotation
     return Name(name, value, prefix + name, tuple(shown), f" -> {_text(returned)}")
 
 
-def _options(function: Any, parameter: inspect.Parameter) -> dict[str, str]:
-    """The names and types of the options, if a parameter is `**options: Unpack[...]` of a typed dictionary."""
+def _options(function: Any, parameter: inspect.Parameter) -> list[str]:
+    """The options, with types and defaults, if a parameter is `**options: Unpack[...]` of a typed dictionary."""
     annotation = str(parameter.annotation)
     if parameter.kind is not parameter.VAR_KEYWORD or not annotation.startswith("Unpack["):
-        return {}
-    typed: Any = vars(inspect.getmodule(function))[annotation.removeprefix("Unpack[").removesuffix("]")]
-    return {name: kind.__forward_arg__ for name, kind in typed.__annotations__.items()}
+        return []
+    typed_name = annotation.removeprefix("Unpack[").removesuffix("]")
+    typed: Any = vars(inspect.getmodule(function))[typed_name]
+    defaults = _DEFAULTS[typed_name]
+    return [
+        f"{name}: {kind.__forward_arg__} = {_default(defaults[name])}" for name, kind in typed.__annotations__.items()
+    ]
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
@@ -122,6 +152,8 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def _default(value: object) -> str:
+    if value is MISSING or inspect.isfunction(value):
+        return "..."
     return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 
