@@ -26,14 +26,19 @@ COMMANDS: dict[Callable[..., Any], tuple[str, str]] = {
     karat.evaluate: ("evaluate", "evaluation"),
     karat.evaluate_results: ("evaluate", "evaluation"),
     karat.evaluate_verdicts: ("evaluate", ""),
+    karat.evaluate_answers: ("answers", ""),
+    karat.look: ("look", ""),
     karat.judge: ("judge", "judge"),
+    karat.estimate_judging: ("judge", "judge"),
     karat.gate: ("gate", "gate"),
     assert_scores: ("gate", "gate"),
     karat.compare: ("compare", ""),
 }
 
 IN_PYTHON_ONLY = {
-    **dict.fromkeys(("truth", "run", "results", "scores", "systems", "source", "runs"), "the files that are named"),
+    **dict.fromkeys(
+        ("truth", "run", "results", "predictions", "log", "scores", "systems", "source", "runs"), "the files"
+    ),
     **dict.fromkeys(("name", "system"), "a system has the name of its file"),
     "progress": "a bar is shown on a terminal",
     "resamples": "intervals are drawn with the default number of resamples",
