@@ -1,4 +1,4 @@
-"""The public names of karat: which modules have them, what belongs to each, and what its parameters are.
+"""The public names of karat: modules and commands, what belongs to each, and what its parameters are.
 
 `docs/stability.md` promises that these names stay; `list_api.py` writes them down.
 """
@@ -15,8 +15,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import click
+
 import karat
 from karat import Definition, Measure
+from karat.cli import program
 from karat.comparison.gate import gate_by_rules
 from karat.grounding.judges.options import JudgeOptions
 from karat.options import EVALUATION_OPTIONS
@@ -93,6 +96,29 @@ def members(cls: type) -> Iterator[Name]:
         elif inspect.isfunction(value):
             prefix = "async " if inspect.iscoroutinefunction(value) else ""
             yield _callable(name, value, value, prefix, of_instance=True)
+
+
+def commands() -> Iterator[tuple[list[str], click.Command]]:
+    """The commands and what follows `karat` on the command line to call them; first, `karat` itself."""
+    yield [], program
+    context = click.Context(program)
+    for name in program.list_commands(context):
+        command = program.get_command(context, name)
+        assert command is not None
+        yield [name], command
+        if isinstance(command, click.Group):
+            for part in command.list_commands(context):
+                yield [name, part], command.commands[part]
+
+
+def spelled(parameter: click.Parameter) -> str:
+    """An argument or an option of a command, with its placeholder or its choices, and its default."""
+    if isinstance(parameter, click.Argument):
+        return parameter.metavar or parameter.name or ""
+    is_value = isinstance(parameter, click.Option) and not parameter.is_flag and not parameter.count
+    default = parameter.default if is_value and isinstance(parameter.default, str | int | float) else None
+    kind = f" {parameter.metavar or parameter.type.name.upper()}" if is_value else ""
+    return f"{', '.join(sorted(parameter.opts, key=len))}{kind}{'' if default is None else f' = {default}'}"
 
 
 def _is_own(cls: type, name: str) -> bool:

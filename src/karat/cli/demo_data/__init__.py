@@ -1,4 +1,8 @@
-"""The demo data set: 50 questions about gold with their ground truth, the runs of three systems, and answers."""
+"""The demo data set: 50 questions about gold with their ground truth, the runs of three systems, and answers.
+
+`TRUTH` is the file of the ground truth, `RESULTS` that of a RAG system, `GENERATED` that of generated answers and
+`VERDICTS` that of their labels. `PAIRS` is the file of `pairs`, and `SYSTEMS` are the names in `runs`.
+"""
 
 from __future__ import annotations
 
