@@ -136,8 +136,8 @@ def _name(name: str, value: Any) -> Name:
         return _callable(name, value, value)
     if isinstance(value, Measure):
         return Name(name, value, f"{name}: Measure", tuple(map(_setting, value.definition.parameters.values())))
-    kind = Path if isinstance(value, Path) else type(value)  # whatever the system
-    return Name(name, value, f"{name}: {kind.__name__}")
+    kind = "Path" if isinstance(value, Path) else type(value).__name__  # a path has other types on other systems
+    return Name(name, value, f"{name}: {kind}")
 
 
 def _callable(name: str, value: Any, function: Any, prefix: str = "", *, of_instance: bool = False) -> Name:
