@@ -21,6 +21,7 @@ from site_reference import reference_pages
 from site_sources import COLOURS, ROOT, Section, sections, write_pages
 
 SETTINGS = ROOT / "docs" / "site"
+WITHOUT_SIDEBAR = "---\nhide: [navigation]\n---\n"  # no other page is in the part of the first page
 
 
 def build(folder: Path) -> int:
@@ -77,7 +78,7 @@ def _finish_first_page(page: Path, reference: Section) -> None:
     start, end = text.index("!["), text.index("\n\n", text.index("!["))
     listed = "\n".join(f"- [{title}]({place})" for title, place in reference.pages)
     picture = f'[{text[start:end]}](reports/search.html){{ target="_blank" }}'
-    page.write_text(f"{text[:start]}{picture}{text[end:]}\n\n### Reference\n\n{listed}\n", "utf-8")
+    page.write_text(f"{WITHOUT_SIDEBAR}{text[:start]}{picture}{text[end:]}\n\n### Reference\n\n{listed}\n", "utf-8")
 
 
 if __name__ == "__main__":

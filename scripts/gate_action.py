@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,7 @@ def main(environment: Mapping[str, str]) -> int:
             if number := pull_request(environment):
                 name = environment.get("KARAT_NAME", "karat gate")
                 Comments(environment, number).show(name, table or NOT_CHECKED)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             reason = f"{error.code} {error.reason}" if isinstance(error, urllib.error.HTTPError) else str(error)
             what = f"the comment could not be written ({one_line(reason)}); the result is in the log of the job"
             say(f"::notice title=karat gate::{what}. A comment needs the permission `pull-requests: write`.")
@@ -91,11 +93,11 @@ class Comments:
 
     def show(self, name: str, table: str) -> None:
         """Replace the text of the comment with this name, or write one."""
-        marker = f"<!-- karat gate: {one_line(name).replace('--', '- -')} -->"
+        marker = f"<!-- karat gate: {re.sub('-(?=-)', '- ', one_line(name))} -->"
         body = f"{marker}\n{shortened(table)}"
         for comment in self:
             # A comment by a person is left alone, even if it quotes this one.
-            if str(comment.get("body", "")).startswith(marker) and comment.get("user", {}).get("type") == "Bot":
+            if str(comment.get("body", "")).startswith(marker) and (comment.get("user") or {}).get("type") == "Bot":
                 self.send("PATCH", f"{self.repository}/comments/{int(comment['id'])}", body)
                 return
         self.send("POST", self.url, body)

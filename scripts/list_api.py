@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/public-api.txt: every public name with its signature, so that no change of one goes unnoticed.
+"""Write docs/public-api.txt: every public name and every option, so that no change of one goes unnoticed.
 
 Usage::
 
@@ -13,11 +13,12 @@ import inspect
 import sys
 from pathlib import Path
 
-from public_api import MODULES, Name, members, public_names
+import click
+from public_api import MODULES, Name, commands, members, public_names, spelled
 from up_to_date import main
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "public-api.txt"
-HEAD = "The public names of karat, with their signatures: see stability.md. Written by scripts/list_api.py."
+HEAD = "The public names and the commands of karat: see stability.md. Written by scripts/list_api.py."
 WIDTH = 120
 
 
@@ -30,6 +31,11 @@ def page() -> str:
             # Haystack's components have the members of the classes in karat.components.evaluators.
             if inspect.isclass(name.value) and module != "karat.integrations.haystack":
                 lines += [line for member in members(name.value) for line in written(member, " " * 8)]
+    lines += ["", "the command line"]
+    for words, command in commands():
+        arguments = [spelled(each) for each in command.params if isinstance(each, click.Argument)]
+        lines.append(f"    {' '.join(['karat', *words, *arguments])}")
+        lines += [f"        {spelled(each)}" for each in command.params if isinstance(each, click.Option)]
     return "\n".join([*lines, ""])
 
 

@@ -1,4 +1,4 @@
-"""The public names of karat: which modules have them, what belongs to each, and what its parameters are.
+"""The public names of karat: modules and commands, what belongs to each, and what its parameters are.
 
 `docs/stability.md` promises that these names stay; `list_api.py` writes them down.
 """
@@ -11,13 +11,24 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
-from karat import Measure
+import click
+
+import karat
+from karat import Definition, Measure
+from karat.cli import program
+from karat.comparison.gate import gate_by_rules
+from karat.grounding.judges.options import JudgeOptions
+from karat.options import EVALUATION_OPTIONS
 from karat.registry.parameters import REQUIRED, MeasureParameter
 
 MODULES = (
     "karat",
+    "karat.answers",
+    "karat.demo",
     "karat.testing",
     "karat.pooled",
     "karat.dataclasses",
@@ -28,6 +39,15 @@ MODULES = (
     "karat.engines.spark",
     "karat.measures",
 )
+
+_EVALUATION = {name: option.default for name, option in EVALUATION_OPTIONS.items()}
+_DEFAULTS: dict[str, dict[str, Any]] = {  # of options, whose typed dictionaries do not contain them
+    "EvaluationOptions": _EVALUATION,
+    "SparkOptions": _EVALUATION,
+    "GateOptions": {each.name: each.default for each in inspect.signature(gate_by_rules).parameters.values()},
+    "JudgeArguments": {each.name: each.default for each in fields(JudgeOptions)},
+    "Metadata": {each.name: each.default for each in fields(Definition)},
+}
 
 
 class Name(NamedTuple):
@@ -43,9 +63,17 @@ class Name(NamedTuple):
 
 def public_names(module: str) -> list[Name]:
     """The names in a public module, in alphabetical order."""
-    home = import_module(module)
+    home = public_module(module)
     names = sorted(home.__all__, key=lambda name: (name.lower(), name))
     return [_name(name, getattr(home, name)) for name in names]
+
+
+def public_module(module: str) -> ModuleType:
+    """A public module: `karat.demo` is an attribute of karat, and lies elsewhere."""
+    name = module.removeprefix("karat.")
+    found = getattr(karat, name) if name in karat.__all__ else import_module(module)
+    assert isinstance(found, ModuleType)
+    return found
 
 
 def members(cls: type) -> Iterator[Name]:
@@ -70,6 +98,29 @@ def members(cls: type) -> Iterator[Name]:
             yield _callable(name, value, value, prefix, of_instance=True)
 
 
+def commands() -> Iterator[tuple[list[str], click.Command]]:
+    """The commands and what follows `karat` on the command line to call them; first, `karat` itself."""
+    yield [], program
+    context = click.Context(program)
+    for name in program.list_commands(context):
+        command = program.get_command(context, name)
+        assert command is not None
+        yield [name], command
+        if isinstance(command, click.Group):
+            for part in command.list_commands(context):
+                yield [name, part], command.commands[part]
+
+
+def spelled(parameter: click.Parameter) -> str:
+    """An argument or an option of a command, with its placeholder or its choices, and its default."""
+    if isinstance(parameter, click.Argument):
+        return parameter.metavar or parameter.name or ""
+    is_value = isinstance(parameter, click.Option) and not parameter.is_flag and not parameter.count
+    default = parameter.default if is_value and isinstance(parameter.default, str | int | float) else None
+    kind = f" {parameter.metavar or parameter.type.name.upper()}" if is_value else ""
+    return f"{', '.join(sorted(parameter.opts, key=len))}{kind}{'' if default is None else f' = {default}'}"
+
+
 def _is_own(cls: type, name: str) -> bool:
     home = next(base for base in cls.__mro__ if name in vars(base))
     return home.__module__.partition(".")[0] == "karat"
@@ -85,7 +136,8 @@ def _name(name: str, value: Any) -> Name:
         return _callable(name, value, value)
     if isinstance(value, Measure):
         return Name(name, value, f"{name}: Measure", tuple(map(_setting, value.definition.parameters.values())))
-    return Name(name, value, f"{name}: {type(value).__name__}")
+    kind = "Path" if isinstance(value, Path) else type(value).__name__  # a path has other types on other systems
+    return Name(name, value, f"{name}: {kind}")
 
 
 def _callable(name: str, value: Any, function: Any, prefix: str = "", *, of_instance: bool = False) -> Name:
@@ -100,18 +152,22 @@ def _callable(name: str, value: Any, function: Any, prefix: str = "", *, of_inst
         if not star and (options or parameter.kind is parameter.KEYWORD_ONLY):
             shown.append("*")
         star = star or parameter.kind in (parameter.VAR_POSITIONAL, parameter.KEYWORD_ONLY)
-        shown += [f"{option}: {kind} = ..." for option, kind in options.items()] or [_parameter(parameter)]
+        shown += options or [_parameter(parameter)]
     returned = signature.return_annotation
     return Name(name, value, prefix + name, tuple(shown), f" -> {_text(returned)}")
 
 
-def _options(function: Any, parameter: inspect.Parameter) -> dict[str, str]:
-    """The names and types of the options, if a parameter is `**options: Unpack[...]` of a typed dictionary."""
+def _options(function: Any, parameter: inspect.Parameter) -> list[str]:
+    """The options, with types and defaults, if a parameter is `**options: Unpack[...]` of a typed dictionary."""
     annotation = str(parameter.annotation)
     if parameter.kind is not parameter.VAR_KEYWORD or not annotation.startswith("Unpack["):
-        return {}
-    typed: Any = vars(inspect.getmodule(function))[annotation.removeprefix("Unpack[").removesuffix("]")]
-    return {name: kind.__forward_arg__ for name, kind in typed.__annotations__.items()}
+        return []
+    typed_name = annotation.removeprefix("Unpack[").removesuffix("]")
+    typed: Any = vars(inspect.getmodule(function))[typed_name]
+    defaults = _DEFAULTS[typed_name]
+    return [
+        f"{name}: {kind.__forward_arg__} = {_default(defaults[name])}" for name, kind in typed.__annotations__.items()
+    ]
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
@@ -122,6 +178,8 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def _default(value: object) -> str:
+    if value is MISSING or inspect.isfunction(value):
+        return "..."
     return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 

@@ -6,15 +6,17 @@ import inspect
 import re
 from collections.abc import Iterator
 from html import escape
-from importlib import import_module
+from inspect import get_annotations
+from types import ModuleType
 
-import click
 from click.testing import CliRunner
-from public_api import MODULES, Name, members, public_names
+from public_api import MODULES, Name, commands, members, public_module, public_names
 
+from karat import Measure
 from karat.cli import measures as explained
 from karat.cli import program
 from karat.measures import definitions
+from karat.output.printable import Printable
 from karat.registry import Definition
 
 _EXAMPLE = re.compile(r"^>>> .*(?:\n(?!\n).*)*", re.MULTILINE)
@@ -47,7 +49,13 @@ def markdown(docstring: str | None) -> str:
 
 
 def _summary(value: object) -> str:
-    return markdown(getattr(value, "__doc__", None)).partition("\n\n")[0].replace("\n", " ")
+    return markdown(_own_docstring(value)).partition("\n\n")[0].replace("\n", " ")
+
+
+def _own_docstring(value: object) -> str | None:
+    """The docstring of a value of karat's: not that of `str` or `set`."""
+    is_own = type(value).__module__.startswith("karat.") or callable(value) or inspect.ismodule(value)
+    return value.__doc__ if is_own else None
 
 
 def _python_index(modules: list[str]) -> str:
@@ -58,7 +66,7 @@ def _python_index(modules: list[str]) -> str:
             "",
             f"## [{module}]({page})",
             "",
-            _summary(import_module(module)),
+            _summary(public_module(module)),
             "",
             "| name | what it is |",
             "| --- | --- |",
@@ -70,15 +78,22 @@ def _python_index(modules: list[str]) -> str:
 
 
 def _explained(module: str) -> list[Name]:
-    """The public names that have an explanation: not `__version__`."""
-    return [name for name in public_names(module) if not isinstance(name.value, str)]
+    """The names that are explained on the page of a module: functions first, then classes, then data.
+
+    Modules have pages of their own, and so have measures. `__version__` explains itself.
+    """
+    names = [name for name in public_names(module) if not isinstance(name.value, ModuleType | Measure | str)]
+    return sorted(names, key=lambda name: (not inspect.isfunction(name.value), not inspect.isclass(name.value)))
 
 
 def _module_page(module: str) -> str:
-    parts = [f"# {module}", markdown(import_module(module).__doc__)]
+    parts = [f"# {module}", markdown(public_module(module).__doc__)]
     for name in _explained(module):
-        parts += [f"## {name.name} {{ #{module}.{name.name} }}", _signature(name), markdown(name.value.__doc__)]
+        parts += [f"## {name.name} {{ #{module}.{name.name} }}", _signature(name), markdown(_own_docstring(name.value))]
         parts += _members(module, name)
+    if module == "karat":
+        parts += ["## Every result { #karat.result }", "What can be done with everything that karat computes."]
+        parts += [part for member in members(Printable) for part in _member("karat.result", member)]
     return "\n\n".join([*filter(None, parts), ""])
 
 
@@ -86,11 +101,21 @@ def _members(module: str, name: Name) -> Iterator[str]:
     # Haystack's components have the members of the classes in karat.components.evaluators.
     if not inspect.isclass(name.value) or module == "karat.integrations.haystack":
         return
+    shared = []
     for member in members(name.value):
-        text = markdown(_docstring(member.value))
-        if member.parameters is None and not text:
-            continue  # a field, which the signature of the class shows
-        yield f"### {member.name} {{ #{module}.{name.name}.{member.name} }}"
+        home = next(base for base in name.value.__mro__ if member.name in (*vars(base), *get_annotations(base)))
+        if home is Printable:
+            shared.append(f"[`{member.name}`](karat.md#karat.result.{member.name})")
+        else:
+            yield from _member(f"{module}.{name.name}", member)
+    if shared:
+        yield f"As [every result](karat.md#karat.result), it has {', '.join(shared[:-1])} and {shared[-1]}."
+
+
+def _member(owner: str, member: Name) -> Iterator[str]:
+    text = markdown(_docstring(member.value))
+    if member.parameters is not None or text:  # a field is in the signature of its class
+        yield f"### {member.name} {{ #{owner}.{member.name} }}"
         yield _signature(member)
         yield text
 
@@ -169,17 +194,7 @@ def _plain(text: str) -> str:
 
 def _commands_page() -> str:
     parts = ["# Commands", "What each command says with `--help`."]
-    for words in _commands():
+    for words, _ in commands():
         shown = CliRunner().invoke(program, [*words, "--help"], prog_name="karat", terminal_width=_WIDTH)
-        parts += [f"## karat {' '.join(words)}".rstrip(), f"```text\n{shown.output.rstrip()}\n```"]
+        parts += [f"## {' '.join(['karat', *words])}", f"```text\n{shown.output.rstrip()}\n```"]
     return "\n\n".join([*parts, ""])
-
-
-def _commands() -> Iterator[list[str]]:
-    yield []
-    context = click.Context(program)
-    for name in program.list_commands(context):
-        yield [name]
-        command = program.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from ([name, each] for each in command.list_commands(click.Context(command)))

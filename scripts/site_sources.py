@@ -49,8 +49,13 @@ def sections() -> Iterator[Section]:
         title, _, entries = part.partition("\n")
         yield Section(
             title,
-            [(name[0].upper() + name[1:], places[_target(INDEX, link)]) for name, link in _ENTRY.findall(entries)],
+            [(_title(name), places[_target(INDEX, link)]) for name, link in _ENTRY.findall(entries)],
         )
+
+
+def _title(name: str) -> str:
+    """A name as it begins a line; that of the project has no capital letter."""
+    return name if name.startswith("karat") else name[0].upper() + name[1:]
 
 
 def write_pages(folder: Path) -> None:

@@ -13,9 +13,16 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from karat import measures
+    from karat.analysis.diff import Diff
+    from karat.analysis.explain import Explanation
+    from karat.analysis.label_agreement import LabelAgreement
+    from karat.analysis.slices import Slices
     from karat.cli import demo_data as demo
-    from karat.comparison import Comparison, compare
+    from karat.comparison import Comparison, ComparisonRow, compare
     from karat.comparison.gate.gate import gate
+    from karat.comparison.gate.outcomes import Gate, Outcome
+    from karat.comparison.power import Power
+    from karat.comparison.slices import ComparisonSlices
     from karat.components.component import component
     from karat.components.pipeline import Pipeline
     from karat.components.serialization import default_from_dict, default_to_dict
@@ -33,25 +40,40 @@ if TYPE_CHECKING:
     from karat.evaluation.check import Checked, check
     from karat.evaluation.label_agreement import label_agreement
     from karat.evaluation.look import Look, look
+    from karat.grounding.judges.estimates import Estimate
     from karat.grounding.judges.judge import Judging, estimate_judging, judge
     from karat.grounding.labels.selection import load_verdicts
     from karat.measures import Measure, answers, definitions, parse, register
     from karat.reading.conversion import Converted, convert
+    from karat.registry import Definition
     from karat.scores import Finding, Scores, SystemScores
+    from karat.scores.bounds import Bounds
 
 _HOMES = {
+    "Bounds": "karat.scores.bounds",
     "Checked": "karat.evaluation.check",
     "Comparison": "karat.comparison",
+    "ComparisonRow": "karat.comparison",
+    "ComparisonSlices": "karat.comparison.slices",
     "Converted": "karat.reading.conversion",
+    "Definition": "karat.registry",
+    "Diff": "karat.analysis.diff",
     "Document": "karat.documents.document",
+    "Estimate": "karat.grounding.judges.estimates",
     "EvaluationRunResult": "karat.evaluation",
+    "Explanation": "karat.analysis.explain",
     "Finding": "karat.scores",
+    "Gate": "karat.comparison.gate.outcomes",
     "Judging": "karat.grounding.judges.judge",
     "KaratError": "karat.errors",
+    "LabelAgreement": "karat.analysis.label_agreement",
     "Look": "karat.evaluation.look",
     "Measure": "karat.measures",
+    "Outcome": "karat.comparison.gate.outcomes",
     "Pipeline": "karat.components.pipeline",
+    "Power": "karat.comparison.power",
     "Scores": "karat.scores",
+    "Slices": "karat.analysis.slices",
     "SystemScores": "karat.scores",
     "Verdicts": "karat.data.verdicts",
     "check": "karat.evaluation.check",
@@ -80,18 +102,30 @@ _MODULES = {"answers": "karat.measures.answers", "demo": "karat.cli.demo_data", 
 """modules that are also attributes: `from karat import demo`"""
 
 __all__ = [
+    "Bounds",
     "Checked",
     "Comparison",
+    "ComparisonRow",
+    "ComparisonSlices",
     "Converted",
+    "Definition",
+    "Diff",
     "Document",
+    "Estimate",
     "EvaluationRunResult",
+    "Explanation",
     "Finding",
+    "Gate",
     "Judging",
     "KaratError",
+    "LabelAgreement",
     "Look",
     "Measure",
+    "Outcome",
     "Pipeline",
+    "Power",
     "Scores",
+    "Slices",
     "SystemScores",
     "Verdicts",
     "__version__",

@@ -43,12 +43,11 @@ def assert_scores(
     try:
         result = gate(
             scores,
-            (),
-            baseline,
             min=min,
             max=max,
             max_drop=max_drop,
             non_inferior=non_inferior,
+            baseline=baseline,
             config=config,
             **options,
         )

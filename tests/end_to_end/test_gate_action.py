@@ -158,6 +158,12 @@ def test_a_comment_that_may_not_be_written_is_a_notice_and_changes_no_verdict(fo
     assert "| **passed** |" in (folder / "summary.md").read_text("utf-8")
 
 
+def test_comments_of_deleted_accounts_are_left_alone(folder: Path, github: GitHub) -> None:
+    github.comments.append({"id": 1, "body": "<!-- karat gate: karat gate -->\nold", "user": None})
+    assert act(folder, github, PASSING).returncode == 0
+    assert github.writes == ["POST"]
+
+
 def test_there_is_no_comment_without_a_pull_request_or_if_none_is_wanted(folder: Path, github: GitHub) -> None:
     assert act(folder, github, PASSING, KARAT_COMMENT="false").returncode == 0
     (folder / "event.json").write_text(json.dumps({"ref": "refs/heads/main"}), "utf-8")
@@ -197,9 +203,9 @@ def test_an_event_that_cannot_be_read_is_a_notice(folder: Path, github: GitHub) 
 
 def test_a_long_table_is_cut_and_a_hostile_name_stays_a_name(folder: Path, github: GitHub) -> None:
     rules = " ".join(f"--min P@{k}=0.5" for k in range(1, 1500))
-    act(folder, github, f"'the truth.qrels' run.trec {rules}", KARAT_NAME="a --> <b>\n::error::")
+    act(folder, github, f"'the truth.qrels' run.trec {rules}", KARAT_NAME="a ---> <b>\n::error::")
     (body,) = github.bodies()
     assert len(body) < 65_536
-    assert body.startswith("<!-- karat gate: a - -> <b> ::error:: -->\n")
+    assert body.startswith("<!-- karat gate: a - - -> <b> ::error:: -->\n")
     assert len((folder / "summary.md").read_text("utf-8")) > 65_536
     assert body.endswith(" |\n\nThe rest is in the summary of the job.\n")

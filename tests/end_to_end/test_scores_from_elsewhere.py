@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from karat import KaratError, Scores, SystemScores, compare, evaluate_runs
-from karat.comparison.gate.gate import gate
+from karat.comparison.gate.gate import gate_by_rules
 from karat.comparison.gate.rules import rules_from_limits
 from karat.testing import assert_scores
 from tests.end_to_end.in_process import Done, printed, refused, run_here
@@ -193,7 +193,7 @@ def test_directions_are_declared_in_python_and_saved_with_the_scores(karat: Kara
     both = SystemScores({"old": old, "new": known})
     assert list(both.sorted("latency (ms)")) == ["new", "old"]
     assert "14.5000*" in str(both)
-    assert gate(known, rules_from_limits(max_drop={"latency (ms)": 0}), old).passed
+    assert gate_by_rules(known, rules_from_limits(max_drop={"latency (ms)": 0}), old).passed
     assert_scores(new, max_drop={"latency (ms)": 0}, baseline=old, lower_is_better=["latency (ms)"])
     with pytest.raises(KaratError, match="Did you mean latency"):
         SystemScores.load(tmp_path / "new.csv", lower_is_better="latency")

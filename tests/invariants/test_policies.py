@@ -76,8 +76,8 @@ WHEN_CALLED = {
     "comparison": "analysis report.plots",
     "grounding.judges": "analysis evaluation registry scores",
     "compat": "evaluation measures",
-    "__init__": "cli comparison comparison.gate components data documents errors evaluation grounding grounding.judges"
-    " measures reading.conversion scores",
+    "__init__": "analysis cli comparison comparison.gate components data documents errors evaluation grounding"
+    " grounding.judges measures reading.conversion registry scores",
 }
 
 

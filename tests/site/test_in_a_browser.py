@@ -6,31 +6,46 @@ from pathlib import Path
 
 import axe_playwright_python
 import pytest
+from playwright.sync_api import Page
 
-from tests.site.conftest import OpenPage
+from tests.site.conftest import OpenPage, Site
+from tests.site.test_pages import html_pages
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
-PAGES = [
-    *("index", "tutorial", "judges", "architecture", "changelog", "is-the-difference-real", "3-labels-and-a-judge"),
-    *("karat", "measures-judged", "all-measures", "commands", "gallery"),
-]
+IN_THE_DARK = ["index", "judges", "architecture", "changelog", "3-labels-and-a-judge", "measures-judged", "gallery"]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_no_violation(name: str, dark: bool, open_page: OpenPage) -> None:
-    page = open_page(f"{name}.html", dark=dark)
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe finds, and up to three places of each."""
     page.evaluate(AXE)
     found = page.evaluate("axe.run().then((results) => results.violations)")
-    assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
+    return [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found]
+
+
+def test_axe_finds_no_violation_on_any_page(site: Site, open_page: OpenPage) -> None:
+    for path in html_pages(site.folder):
+        page = open_page(path.name)
+        assert violations(page) == [], path.name
+        page.close()
+
+
+@pytest.mark.parametrize("name", IN_THE_DARK)
+def test_axe_finds_no_violation_in_dark_colours(name: str, open_page: OpenPage) -> None:
+    assert violations(open_page(f"{name}.html", dark=True)) == []
 
 
 def test_axe_finds_no_violation_on_a_phone(open_page: OpenPage) -> None:
     page = open_page("index.html", width=390)
-    page.evaluate(AXE)
-    found = page.evaluate("axe.run().then((results) => results.violations)")
-    assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_is_wider_than_the_page_can_be_scrolled_with_the_keyboard(open_page: OpenPage) -> None:
+    page = open_page("benchmarks.html", width=390)
+    box = page.locator(".md-typeset__scrollwrap[tabindex='0']").first
+    box.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.activeElement.scrollLeft > 0")
 
 
 def test_the_search_finds_a_measure_and_opens_it(open_page: OpenPage) -> None:

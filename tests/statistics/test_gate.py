@@ -12,7 +12,7 @@ from karat import Scores
 from karat.comparison import choose_method
 from karat.comparison.compute import compare_uncorrected
 from karat.comparison.differences import MeasureValues, Pair
-from karat.comparison.gate import Rule, gate
+from karat.comparison.gate import Rule, gate_by_rules
 from karat.comparison.margins import Claim, one_sided_tests
 
 LIMIT, SPREAD = 0.01, 0.1
@@ -61,7 +61,7 @@ def test_gates_rarely_fail_or_pass_wrongly_and_comparisons_rarely_find_equivalen
         run, baseline = systems(n, at_once, seed)
         rules = [Rule("max-drop", name, LIMIT) for name in run.measures]
         rules += [Rule("non-inferior", name, LIMIT) for name in run.measures]
-        outcomes = gate(run, rules, baseline, significant=True, test=test, correction="none").outcomes
+        outcomes = gate_by_rules(run, rules, baseline, significant=True, test=test, correction="none").outcomes
         method = choose_method(test, "none", equivalence=LIMIT)
         compared = compare_uncorrected(method, {"a": baseline, "b": run}, "a")
         failed = sum(not each.passed for each in outcomes[:at_once])

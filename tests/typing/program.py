@@ -36,20 +36,21 @@ def evaluated() -> SystemScores:
 
 def compared(systems: SystemScores) -> Sequence[str]:
     comparison = karat.compare(systems.systems, baseline="bm25", measures=["nDCG@10"], test="t")
-    better = [row.system for row in comparison.differences if (row.difference or 0) > 0 and comparison.significant(row)]
-    needed: int | None = comparison.queries_needed("nDCG@10", 0.05, "bm25-rm3", "bm25")
-    print(comparison, better, needed)
+    rows: Sequence[karat.ComparisonRow] = comparison.differences
+    better = [row.system for row in rows if (row.difference or 0) > 0 and comparison.significant(row)]
+    power: karat.Power = comparison.power("nDCG@10", "bm25-rm3")
+    print(comparison, better, power.queries_needed(0.05))
     return better
 
 
 def gated(systems: SystemScores, folder: Path) -> bool:
     path = folder / "baseline.json"
     systems.systems["bm25"].save(path)
-    outcome = karat.gate(systems.systems["bm25-rm3"], baseline=path, max_drop={"RR": 0.01}, significant=True)
-    for rule in outcome.outcomes:
-        print(rule.value, rule.passed)
+    result: karat.Gate = karat.gate(systems.systems["bm25-rm3"], baseline=path, max_drop={"RR": 0.01}, significant=True)
+    for outcome in result.outcomes:
+        print(outcome.value, outcome.passed, outcome.sentence)
     assert_scores(systems.systems["bm25"], min={"nDCG@10": 0.1})
-    return outcome.passed
+    return result.passed
 
 
 def answered() -> Scores:

@@ -11,7 +11,7 @@ import pytest
 
 from karat import KaratError, Scores, compare
 from karat.comparison.differences import MeasureValues, Pair
-from karat.comparison.gate import Rule, gate
+from karat.comparison.gate import Rule, gate_by_rules
 from karat.comparison.sentences import p_text
 from karat.errors import Place
 from karat.output.tables import Cell, Table
@@ -47,10 +47,10 @@ def test_wilcoxons_test_is_not_significant_if_ranks_and_mean_disagree() -> None:
 def test_a_drop_of_the_mean_is_not_significant_if_ranks_rise() -> None:
     old, new = many_small_gains_and_a_few_large_losses()
     rules = [Rule("max-drop", "AP", 0.01)]
-    found = gate(new, rules, old, significant=True, test="wilcoxon")
+    found = gate_by_rules(new, rules, old, significant=True, test="wilcoxon")
     assert found.passed
     assert "one-sided; the ranks, which this test compares, disagree with the mean)" in str(found)
-    assert not gate(new, rules, old, test="wilcoxon").passed
+    assert not gate_by_rules(new, rules, old, test="wilcoxon").passed
 
 
 def test_the_rank_sum_equals_scipys() -> None:
@@ -148,12 +148,12 @@ def test_an_unknown_measure_has_a_note_on_its_direction() -> None:
         " --lower-is-better (lower_is_better= in Python)."
     )
     assert note in compare({"slow": slow, "quick": quick}).notes
-    assert f"note: {note}" in gate(slow, [Rule("max-drop", "latency_ms", 1)], quick).notes
+    assert f"note: {note}" in gate_by_rules(slow, [Rule("max-drop", "latency_ms", 1)], quick).notes
 
 
 @pytest.mark.parametrize("test", ["t", "bootstrap"])
 def test_a_drop_of_every_query_by_the_same_amount_fails_without_a_test(test: Any) -> None:
-    found = gate(
+    found = gate_by_rules(
         scores_of([0.1] * 9), [Rule("max-drop", "AP", 0.01)], scores_of([0.5] * 9), significant=True, test=test
     )
     assert not found.passed
@@ -161,7 +161,7 @@ def test_a_drop_of_every_query_by_the_same_amount_fails_without_a_test(test: Any
 
 def test_an_infinite_value_is_an_error_in_a_gate() -> None:
     with pytest.raises(KaratError, match="latency is inf"):
-        gate(scores_of([math.inf, 1.0], "latency"), [Rule("max", "latency", 5)])
+        gate_by_rules(scores_of([math.inf, 1.0], "latency"), [Rule("max", "latency", 5)])
 
 
 def test_a_gate_computes_no_bootstrap_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_a_gate_computes_no_bootstrap_intervals(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr("karat.scores.intervals.bootstrap_means", fail)
     chance = np.random.default_rng(8)
-    found = gate(scores_of(chance.random(30)), [Rule("max-drop", "AP", 0.5)], scores_of(chance.random(30)))
+    found = gate_by_rules(scores_of(chance.random(30)), [Rule("max-drop", "AP", 0.5)], scores_of(chance.random(30)))
     assert found.passed
 
 
@@ -260,13 +260,13 @@ def test_a_line_announces_that_only_the_first_measure_is_described() -> None:
 
 def test_a_gate_without_queries_is_an_error() -> None:
     with pytest.raises(KaratError, match="no queries to check"):
-        gate(Scores((), {"AP": np.empty(0)}), [Rule("min", "AP", 0)])
+        gate_by_rules(Scores((), {"AP": np.empty(0)}), [Rule("min", "AP", 0)])
 
 
 def test_a_baseline_without_the_measure_of_a_rule_names_the_rule() -> None:
     rules = [Rule("max-drop", "AP", 0.01, Place("karat.toml", field="gate.max-drop.AP"))]
     with pytest.raises(KaratError, match=r"karat.toml, gate.max-drop.AP: the baseline: these scores have no 'AP'"):
-        gate(scores_of([0.1, 0.2]), rules, scores_of([0.1, 0.2], "RR"))
+        gate_by_rules(scores_of([0.1, 0.2]), rules, scores_of([0.1, 0.2], "RR"))
 
 
 def test_ranks_without_a_significant_result_are_not_reported_as_disagreeing() -> None:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import Document, KaratError, Scores, compare, evaluate, evaluate_answers, evaluate_results, evaluate_runs
-from karat.comparison.gate.gate import gate
+from karat.comparison.gate.gate import gate_by_rules
 from karat.comparison.gate.rules import Rule
 from karat.scores import SystemScores
 from karat.scores.fingerprint import Fingerprint
@@ -415,9 +415,9 @@ def test_a_gate_refuses_a_baseline_with_another_ground_truth_unless_forced(tmp_p
     rules = [Rule("max-drop", "RR", 1)]
     what = "baseline and run were evaluated against different ground truth for 1 of 3 queries (r)"
     with pytest.raises(KaratError, match="different ground truth") as caught:
-        gate(now, rules, before)
+        gate_by_rules(now, rules, before)
     assert caught.value.what == what
-    assert f"note: {what}; compared anyway." in gate(now, rules, before, force=True).notes
+    assert f"note: {what}; compared anyway." in gate_by_rules(now, rules, before, force=True).notes
     before.to_json(tmp_path / "baseline.json")
     with pytest.raises(KaratError, match="different ground truth"):
         assert_scores(now, max_drop={"RR": 1}, baseline=tmp_path / "baseline.json")
@@ -426,11 +426,11 @@ def test_a_gate_refuses_a_baseline_with_another_ground_truth_unless_forced(tmp_p
 
 def test_a_gate_accepts_a_baseline_without_a_fingerprint_with_a_note() -> None:
     now = evaluate(TRUTH, RUN, "RR")
-    found = gate(now, [Rule("max-drop", "RR", 0)], replace(now, fingerprint=None))
+    found = gate_by_rules(now, [Rule("max-drop", "RR", 0)], replace(now, fingerprint=None))
     assert found.passed
     assert found.notes[-1].startswith("warning: baseline may have been evaluated against another ground truth")
     assert math.isclose(found.outcomes[0].drop or 0.0, 0.0)
 
 
 def test_a_gate_without_a_comparison_does_not_look_at_fingerprints() -> None:
-    assert gate(Scores(("q",), {"RR": np.ones(1)}), [Rule("min", "RR", 1)]).notes == ("1 query",)
+    assert gate_by_rules(Scores(("q",), {"RR": np.ones(1)}), [Rule("min", "RR", 1)]).notes == ("1 query",)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, Scores
-from karat.comparison.gate import Gate, Outcome, Rule, gate, github
+from karat.comparison.gate import Gate, Outcome, Rule, gate, gate_by_rules, github
 from karat.comparison.gate.rules import merge_rules, parse_rules, rules_from_limits
 from karat.errors import Parameter, Place
 from karat.scores import Finding
@@ -53,36 +53,36 @@ def before() -> Scores:
     ("kind", "limit", "passed"), [("min", 0.4, True), ("min", 0.6, False), ("max", 0.6, True), ("max", 0.4, False)]
 )
 def test_a_value_is_checked_against_its_limit(kind: str, limit: float, passed: bool) -> None:
-    found = gate(scores({"AP": [0.2, 0.8]}), [Rule(kind, "AP", limit)])  # type: ignore[arg-type]
+    found = gate_by_rules(scores({"AP": [0.2, 0.8]}), [Rule(kind, "AP", limit)])  # type: ignore[arg-type]
     assert (found.passed, only(found).passed, only(found).value) == (passed, passed, 0.5)
 
 
 def test_a_value_at_its_limit_passes_despite_rounding_errors() -> None:
     almost = scores({"AP": [0.1 + 0.2]})
-    assert gate(almost, [Rule("max", "AP", 0.3), Rule("min", "AP", 0.3)]).passed
+    assert gate_by_rules(almost, [Rule("max", "AP", 0.3), Rule("min", "AP", 0.3)]).passed
     below = scores({"AP": [math.nextafter(0.6, 0)]})
-    assert gate(below, [Rule("min", "AP", 0.6)]).passed
+    assert gate_by_rules(below, [Rule("min", "AP", 0.6)]).passed
 
 
 def test_a_drop_of_exactly_the_limit_passes() -> None:
     old, new = scores({"AP": [0.31]}), scores({"AP": [0.3]})
     assert 0.31 - 0.3 > 0.01
-    assert gate(new, [Rule("max-drop", "AP", 0.01)], old).passed
-    assert not gate(new, [Rule("max-drop", "AP", 0.00999)], old).passed
+    assert gate_by_rules(new, [Rule("max-drop", "AP", 0.01)], old).passed
+    assert not gate_by_rules(new, [Rule("max-drop", "AP", 0.00999)], old).passed
 
 
 def test_a_rise_is_a_drop_if_lower_is_better(before: Scores) -> None:
     worse = scores({"Unjudged@10": spread(0.55)})
-    outcome = only(gate(worse, [Rule("max-drop", "Unjudged@10", 0.01)], before))
+    outcome = only(gate_by_rules(worse, [Rule("max-drop", "Unjudged@10", 0.01)], before))
     assert not outcome.passed
     assert outcome.drop == pytest.approx(0.05)
     assert outcome.explanation.startswith("at most 0.0100 above 0.5000: rose by 0.0500")
     better = scores({"Unjudged@10": spread(0.4)})
-    assert "fell by 0.1000" in only(gate(better, [Rule("max-drop", "Unjudged@10", 0.01)], before)).explanation
+    assert "fell by 0.1000" in only(gate_by_rules(better, [Rule("max-drop", "Unjudged@10", 0.01)], before)).explanation
 
 
 def test_a_better_value_passes_a_max_drop_of_zero(before: Scores) -> None:
-    outcome = only(gate(scores({"AP": spread(0.6)}), [Rule("max-drop", "AP", 0)], before))
+    outcome = only(gate_by_rules(scores({"AP": spread(0.6)}), [Rule("max-drop", "AP", 0)], before))
     assert outcome.passed
     assert outcome.explanation.startswith("not below 0.5000: rose by 0.1000")
 
@@ -93,7 +93,7 @@ def test_with_significant_only_a_significant_drop_fails(before: Scores) -> None:
         {"AP": [value - 0.03 for value in spread(0.5)], "RR": list(np.array(spread(0.47)) + noise - noise.mean())}
     )
     rules = [Rule("max-drop", "AP", 0.01), Rule("max-drop", "RR", 0.01)]
-    strict, lenient = gate(new, rules, before), gate(new, rules, before, significant=True)
+    strict, lenient = gate_by_rules(new, rules, before), gate_by_rules(new, rules, before, significant=True)
     assert [outcome.passed for outcome in strict.outcomes] == [False, False]
     assert [outcome.passed for outcome in lenient.outcomes] == [False, True]
     assert lenient.outcomes[0].explanation.endswith(
@@ -106,65 +106,65 @@ def test_with_significant_only_a_significant_drop_fails(before: Scores) -> None:
 
 def test_p_values_are_corrected_over_all_drops_but_not_for_a_single_one(before: Scores) -> None:
     new = scores({"AP": [*spread(0.5)[:-6], *(value - 0.1 for value in spread(0.5)[-6:])], "RR": spread(0.4)})
-    alone = only(gate(new, [Rule("max-drop", "AP", 0)], before))
-    both = gate(new, [Rule("max-drop", "AP", 0), Rule("max-drop", "RR", 0)], before, correction="bonferroni")
+    alone = only(gate_by_rules(new, [Rule("max-drop", "AP", 0)], before))
+    both = gate_by_rules(new, [Rule("max-drop", "AP", 0), Rule("max-drop", "RR", 0)], before, correction="bonferroni")
     assert alone.p == 1 / 32
     assert both.outcomes[0].p == 1 / 16
     assert alone.explanation.endswith("(p = 0.0312)")
     assert both.outcomes[0].explanation.endswith("(p = 0.0625, Bonferroni-corrected)")
-    assert not gate(new, [Rule("max-drop", "AP", 0)], before, significant=True).passed
-    assert gate(new, [Rule("max-drop", "AP", 0)], before, significant=True, level=0.99).passed
+    assert not gate_by_rules(new, [Rule("max-drop", "AP", 0)], before, significant=True).passed
+    assert gate_by_rules(new, [Rule("max-drop", "AP", 0)], before, significant=True, level=0.99).passed
 
 
 def test_a_p_value_of_exactly_one_minus_level_is_not_significant(before: Scores) -> None:
     new = scores({"AP": [*spread(0.5)[:-6], *(value - 0.1 for value in spread(0.5)[-6:])]})
     rule = Rule("max-drop", "AP", 0)
-    assert gate(new, [rule], before, significant=True, level=1 - 1 / 64).passed
-    assert not gate(new, [rule], before, significant=True, level=0.984).passed
+    assert gate_by_rules(new, [rule], before, significant=True, level=1 - 1 / 64).passed
+    assert not gate_by_rules(new, [rule], before, significant=True, level=0.984).passed
 
 
 def test_a_drop_of_a_single_query_is_not_significant_and_the_explanation_says_why() -> None:
     rule = Rule("max-drop", "AP", 0.1)
-    outcome = only(gate(scores({"AP": [0.1]}), [rule], scores({"AP": [0.9]}), significant=True))
+    outcome = only(gate_by_rules(scores({"AP": [0.1]}), [rule], scores({"AP": [0.9]}), significant=True))
     assert outcome.passed
     assert outcome.explanation == (
         "at most 0.1000 below 0.9000: fell by 0.8000, not significantly more: one query is not enough for a test"
     )
-    assert not gate(scores({"AP": [0.1]}), [rule], scores({"AP": [0.9]})).passed
+    assert not gate_by_rules(scores({"AP": [0.1]}), [rule], scores({"AP": [0.9]})).passed
 
 
 @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "bootstrap", "tukey"])
 def test_equal_and_constant_scores_work_with_every_test(test: str) -> None:
     rule = Rule("max-drop", "AP", 0.01)
     same = scores({"AP": [0.5] * 8})
-    found = gate(same, [rule], same, significant=True, test=test)
+    found = gate_by_rules(same, [rule], same, significant=True, test=test)
     assert found.passed
     assert "unchanged" in only(found).explanation
-    lower = gate(scores({"AP": [0.4] * 8}), [rule], same, test=test)
+    lower = gate_by_rules(scores({"AP": [0.4] * 8}), [rule], same, test=test)
     assert not lower.passed
 
 
 def test_a_measure_without_values_fails_with_an_explanation() -> None:
     empty, full = scores({"AP": [math.nan, math.nan]}), scores({"AP": [0.5, 0.6]})
-    found = gate(empty, [Rule("min", "AP", 0), Rule("max", "AP", 1), Rule("max-drop", "AP", 1)], full)
+    found = gate_by_rules(empty, [Rule("min", "AP", 0), Rule("max", "AP", 1), Rule("max-drop", "AP", 1)], full)
     assert [outcome.passed for outcome in found.outcomes] == [False] * 3
     assert found.outcomes[0].explanation == "at least 0.0000: no query has a value"
     assert found.outcomes[0].sentence == "AP has no value, but must be at least 0.0000: no query has a value"
     assert found.outcomes[2].explanation == "at most 1.0000 below the baseline: no query has a value in both runs"
-    assert not gate(full, [Rule("max-drop", "AP", 1)], empty).passed
+    assert not gate_by_rules(full, [Rule("max-drop", "AP", 1)], empty).passed
 
 
 def test_a_drop_is_computed_from_queries_with_a_value_in_both_runs() -> None:
     old = scores({"AP": [0.2, 0.8, 0.8]})
     new = scores({"AP": [math.nan, 0.8, 0.7]})
-    outcome = only(gate(new, [Rule("max-drop", "AP", 0.01)], old))
+    outcome = only(gate_by_rules(new, [Rule("max-drop", "AP", 0.01)], old))
     assert (outcome.value, outcome.baseline) == (0.75, 0.8)
     assert outcome.drop == pytest.approx(0.05)
 
 
 def test_counts_are_compared_as_sums() -> None:
     outcome = only(
-        gate(scores({"NumRelRet": [5, 5]}), [Rule("max-drop", "NumRelRet", 2)], scores({"NumRelRet": [5, 8]}))
+        gate_by_rules(scores({"NumRelRet": [5, 5]}), [Rule("max-drop", "NumRelRet", 2)], scores({"NumRelRet": [5, 8]}))
     )
     assert (outcome.value, outcome.baseline, outcome.drop) == (10, 13, 3)
     assert outcome.explanation.startswith("at most 2 below 13: fell by 3")
@@ -178,12 +178,13 @@ def test_limits_by_measure_are_the_rules_of_these_kinds(before: Scores) -> None:
     limits: dict[str, Any] = {"min": {"AP": 0.4}, "max": {"Unjudged@10": 0.4}, "max_drop": {"RR": 0.1}}
     rules = [Rule("min", "AP", 0.4), Rule("max", "Unjudged@10", 0.4), Rule("max-drop", "RR", 0.1)]
     found = gate(new, baseline=before, **limits, non_inferior={"AP": 0.2})
-    assert found == gate(new, [*rules, Rule("non-inferior", "AP", 0.2)], before)
+    assert found == gate_by_rules(new, [*rules, Rule("non-inferior", "AP", 0.2)], before)
     assert [outcome.passed for outcome in found.outcomes] == [True, False, True, True]
 
 
-def test_a_limit_replaces_the_rule_of_the_same_kind_and_measure(before: Scores) -> None:
-    found = gate(before, [Rule("min", "map", 0.9), Rule("min", "RR", 0.1)], min={"AP": 0.2})
+def test_a_limit_replaces_the_rule_of_the_same_kind_and_measure_in_the_file(before: Scores, tmp_path: Path) -> None:
+    (tmp_path / "karat.toml").write_text("[gate.min]\nmap = 0.9\nRR = 0.1\n")
+    found = karat.gate(before, config=tmp_path / "karat.toml", min={"AP": 0.2})
     assert [(outcome.rule.measure, outcome.rule.limit) for outcome in found.outcomes] == [("AP", 0.2), ("RR", 0.1)]
 
 
@@ -217,43 +218,39 @@ def test_an_unknown_option_of_a_gate_is_an_error_with_the_nearest_name(before: S
 
 def test_a_gate_without_rules_is_an_error(before: Scores) -> None:
     with pytest.raises(KaratError, match=r"there are no rules\. Add min="):
-        gate(before, [])
+        gate_by_rules(before, [])
 
 
 def test_a_max_drop_without_a_baseline_is_an_error(before: Scores) -> None:
     with pytest.raises(KaratError, match=r"karat\.toml, x: a max-drop rule for AP needs a baseline\. Use"):
-        gate(before, [Rule("max-drop", "AP", 0.1, Place("karat.toml", field="x"))])
+        gate_by_rules(before, [Rule("max-drop", "AP", 0.1, Place("karat.toml", field="x"))])
 
 
 def test_an_error_names_the_measure_that_the_scores_lack_and_its_place(before: Scores) -> None:
     with pytest.raises(KaratError, match=r"here: these scores have no .nDCG@10.*The measures are AP, RR, Unjudged@10"):
-        gate(before, [Rule("min", "nDCG@10", 0.1, Place("here"))])
+        gate_by_rules(before, [Rule("min", "nDCG@10", 0.1, Place("here"))])
 
 
 def test_a_baseline_with_other_measures_or_queries_is_an_error(before: Scores) -> None:
     rule = [Rule("max-drop", "AP", 0.1)]
     with pytest.raises(KaratError, match="baseline: these scores have no 'AP'"):
-        gate(before, rule, scores({"RR": spread(0.5)}))
+        gate_by_rules(before, rule, scores({"RR": spread(0.5)}))
     with pytest.raises(KaratError, match="no query in common"):
-        gate(before, rule, scores({"AP": spread(0.5)}, [f"other{at}" for at in range(40)]))
+        gate_by_rules(before, rule, scores({"AP": spread(0.5)}, [f"other{at}" for at in range(40)]))
     fewer = scores({"AP": spread(0.5)[:30]})
     with pytest.raises(KaratError, match="different queries"):
-        gate(before, rule, fewer)
-    assert gate(before, rule, fewer, common_queries=True).passed
-    assert any("10 of 40 queries left out" in note for note in gate(before, rule, fewer, common_queries=True).notes)
+        gate_by_rules(before, rule, fewer)
+    assert gate_by_rules(before, rule, fewer, common_queries=True).passed
+    assert any(
+        "10 of 40 queries left out" in note for note in gate_by_rules(before, rule, fewer, common_queries=True).notes
+    )
 
 
 def test_arguments_that_are_not_scores_are_rejected(before: Scores) -> None:
     with pytest.raises(KaratError, match=r"scores: \{'AP': 0\.5\} is not a Scores object"):
-        gate({"AP": 0.5}, [Rule("min", "AP", 0.1)])  # type: ignore[arg-type]
+        gate_by_rules({"AP": 0.5}, [Rule("min", "AP", 0.1)])  # type: ignore[arg-type]
     with pytest.raises(KaratError, match=r"baseline: \['old\.parquet'\] is not a Scores object"):
-        gate(before, [Rule("max-drop", "AP", 0.1)], ["old.parquet"])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("rules", [{"AP": 0.5}, "AP", ["AP"], None, Rule("min", "AP", 0.5)])
-def test_rules_that_are_not_a_list_of_rules_are_rejected(before: Scores, rules: object) -> None:
-    with pytest.raises(KaratError, match=r"is not a list of rules\. Pass limits, such as min="):
-        gate(before, rules)  # type: ignore[arg-type]
+        gate_by_rules(before, [Rule("max-drop", "AP", 0.1)], ["old.parquet"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +259,7 @@ def test_rules_that_are_not_a_list_of_rules_are_rejected(before: Scores, rules: 
 def test_an_invalid_option_is_rejected_even_if_no_rule_needs_it(before: Scores, option: dict[str, object]) -> None:
     (name,) = option
     with pytest.raises(KaratError, match=f"{name}="):
-        gate(before, [Rule("min", "AP", 0.1)], **option)  # type: ignore[arg-type]
+        gate_by_rules(before, [Rule("min", "AP", 0.1)], **option)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -298,12 +295,12 @@ def test_a_repeated_rule_is_an_error_however_its_measure_is_spelled(before: Scor
     with pytest.raises(KaratError, match=r"second: map has two min limits, 0\.1 and 0\.2 \(AP and map are the same"):
         merge_rules([Rule("min", "AP", 0.1), Rule("min", "map", 0.2, Place("second"))], [])
     with pytest.raises(KaratError, match=r"map has two min limits, 0\.1 and 0\.1 \(AP and map"):
-        gate(before, [Rule("min", "AP", 0.1), Rule("min", "map", 0.1)])
-    assert len(gate(before, [Rule("min", "AP", 0.1), Rule("max", "AP", 0.9)]).outcomes) == 2
+        karat.gate(before, min={"AP": 0.1, "map": 0.1})
+    assert len(gate_by_rules(before, [Rule("min", "AP", 0.1), Rule("max", "AP", 0.9)]).outcomes) == 2
 
 
 def test_a_rule_may_name_a_column_that_is_not_a_registered_measure() -> None:
-    found = gate(scores({"my own": [3.0, 5.0]}), [Rule("min", "my own", 4)])
+    found = gate_by_rules(scores({"my own": [3.0, 5.0]}), [Rule("min", "my own", 4)])
     assert found.passed
     assert only(found).rule.measure == "my own"
 
@@ -348,7 +345,7 @@ def test_limits_that_are_not_a_mapping_are_rejected() -> None:
 
 def test_the_table_has_a_line_per_rule_then_the_worst_queries_and_the_verdict(before: Scores) -> None:
     new = scores({"AP": [*spread(0.5)[:-6], *(value - 0.2 for value in spread(0.5)[-6:])]})
-    found = gate(new, [Rule("max-drop", "AP", 0.01), Rule("min", "AP", 0.4)], before)
+    found = gate_by_rules(new, [Rule("max-drop", "AP", 0.01), Rule("min", "AP", 0.4)], before)
     lines = str(found).splitlines()
     assert lines[0].split() == ["verdict", "measure", "score", "rule"]
     assert lines[2] == "failed    AP        0.4700   at most 0.0100 below 0.5000: fell by 0.0300 (p = 0.0312)"
@@ -357,36 +354,36 @@ def test_the_table_has_a_line_per_rule_then_the_worst_queries_and_the_verdict(be
     assert lines[4].count("→") == 5
     assert lines[5] == "40 queries"
     assert lines[-1] == "gate failed: 1 of 2 rules"
-    assert str(gate(before, [Rule("min", "AP", 0.4)])).endswith("gate passed: 1 rule")
+    assert str(gate_by_rules(before, [Rule("min", "AP", 0.4)])).endswith("gate passed: 1 rule")
 
 
 def test_the_worst_queries_are_furthest_on_the_wrong_side_of_the_limit() -> None:
     values = scores({"AP": [0.5, 0.1, 0.9, 0.3, math.nan]})
-    low, high = gate(values, [Rule("min", "AP", 0.46), Rule("max", "AP", 0.4)]).outcomes
+    low, high = gate_by_rules(values, [Rule("min", "AP", 0.46), Rule("max", "AP", 0.4)]).outcomes
     assert [each.query for each in low.worst] == ["q1", "q3"]
     assert [each.query for each in high.worst] == ["q2", "q0"]
     assert low.worst_line() == "AP, lowest scores: q1 (0.1000), q3 (0.3000)"
-    drop = only(gate(values, [Rule("max-drop", "AP", 0)], scores({"AP": [0.4, 0.7, 0.9, 0.8, 0.9]})))
+    drop = only(gate_by_rules(values, [Rule("max-drop", "AP", 0)], scores({"AP": [0.4, 0.7, 0.9, 0.8, 0.9]})))
     assert [(each.query, each.value, each.baseline) for each in drop.worst] == [("q1", 0.1, 0.7), ("q3", 0.3, 0.8)]
 
 
 def test_numbers_have_more_than_four_digits_if_that_is_needed_to_tell_them_apart() -> None:
-    failed = only(gate(scores({"AP": [0.59996]}), [Rule("min", "AP", 0.6)]))
+    failed = only(gate_by_rules(scores({"AP": [0.59996]}), [Rule("min", "AP", 0.6)]))
     assert (failed.passed, failed.value_text, failed.explanation) == (False, "0.599960", "at least 0.6000")
-    fine = only(gate(scores({"AP": [0.60004]}), [Rule("min", "AP", 0.60001)]))
+    fine = only(gate_by_rules(scores({"AP": [0.60004]}), [Rule("min", "AP", 0.60001)]))
     assert (fine.passed, fine.value_text, fine.explanation) == (True, "0.600040", "at least 0.60001")
-    drop = only(gate(scores({"AP": [0.48999]}), [Rule("max-drop", "AP", 0.01)], scores({"AP": [0.5]})))
+    drop = only(gate_by_rules(scores({"AP": [0.48999]}), [Rule("max-drop", "AP", 0.01)], scores({"AP": [0.5]})))
     assert "fell by 0.010010" in drop.explanation
 
 
 def test_findings_are_shown_under_the_table(before: Scores) -> None:
     with_finding = Scores(before.queries, before.values, (Finding("missing-queries", "3 queries are missing", 3, ""),))
-    found = gate(with_finding, [Rule("max-drop", "AP", 0.1)], before)
+    found = gate_by_rules(with_finding, [Rule("max-drop", "AP", 0.1)], before)
     assert any("run: " in note and "3 queries are missing" in note for note in found.notes)
 
 
 def test_a_gate_is_shown_as_a_dict_in_html_and_on_a_terminal(before: Scores) -> None:
-    found = gate(before, [Rule("min", "map", 0.6), Rule("max-drop", "RR", 0.1)], before)
+    found = gate_by_rules(before, [Rule("min", "map", 0.6), Rule("max-drop", "RR", 0.1)], before)
     as_dict = found.to_dict()
     assert as_dict["passed"] is False
     assert [rule["measure"] for rule in as_dict["rules"]] == ["AP", "RR"]
@@ -409,7 +406,7 @@ def test_a_gate_is_shown_as_a_dict_in_html_and_on_a_terminal(before: Scores) -> 
 
 @pytest.fixture
 def hostile() -> Gate:
-    return gate(
+    return gate_by_rules(
         scores({HOSTILE: [0.1, 0.9]}, [HOSTILE, "fine"]), [Rule("min", HOSTILE, 0.6), Rule("max", HOSTILE, 0.6)]
     )
 
@@ -462,7 +459,7 @@ columns = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 def test_a_run_never_drops_from_itself(values: list[float], limit: float, significant: bool) -> None:
     same = scores({"AP": values, "Unjudged@10": values})
     rules = [Rule("max-drop", name, limit) for name in same.measures]
-    assert gate(same, rules, same, significant=significant, test="t").passed
+    assert gate_by_rules(same, rules, same, significant=significant, test="t").passed
 
 
 @settings(max_examples=25)
@@ -476,7 +473,7 @@ def test_a_tighter_limit_never_turns_failed_into_passed(data: st.DataObject, nam
         options: dict[str, Any] = {"significant": tested, "test": "t"} if kind == "max-drop" else {}
         baseline = scores({name: old}) if kind == "max-drop" else None
         passed = [
-            gate(scores({name: new}), [Rule(kind, name, limit)], baseline, **options)  # type: ignore[arg-type]
+            gate_by_rules(scores({name: new}), [Rule(kind, name, limit)], baseline, **options)  # type: ignore[arg-type]
             for limit in (first, second)
         ]
         assert passed[0].passed or not passed[1].passed
@@ -487,7 +484,7 @@ def test_a_tighter_limit_never_turns_failed_into_passed(data: st.DataObject, nam
 @example([0.59996], 0.6)
 @example([0.600000000001], 0.6)
 def test_the_numbers_shown_agree_with_the_verdict(values: list[float], limit: float) -> None:
-    outcome = only(gate(scores({"AP": values}), [Rule("min", "AP", limit)]))
+    outcome = only(gate_by_rules(scores({"AP": values}), [Rule("min", "AP", limit)]))
     shown_limit = float(outcome.explanation.removeprefix("at least "))
     assert shown_limit == limit
     assert outcome.passed == (float(outcome.value_text) >= shown_limit - 1e-12)
@@ -496,9 +493,12 @@ def test_the_numbers_shown_agree_with_the_verdict(values: list[float], limit: fl
 def test_a_gate_knows_tests_by_the_names_of_other_tools_and_refuses_a_correction_that_a_test_ignores() -> None:
     rule = Rule("max-drop", "AP", 0.01)
     runs = scores({"AP": [0.1, 0.2, 0.3, 0.4]}), scores({"AP": [0.3, 0.3, 0.5, 0.9]})
-    assert only(gate(runs[0], [rule], runs[1], test="student")).p == only(gate(runs[0], [rule], runs[1], test="t")).p
+    assert (
+        only(gate_by_rules(runs[0], [rule], runs[1], test="student")).p
+        == only(gate_by_rules(runs[0], [rule], runs[1], test="t")).p
+    )
     with pytest.raises(KaratError, match="correction='bh' has no effect on Tukey's test"):
-        gate(runs[0], [rule], runs[1], test="tukey", correction="bh")
+        gate_by_rules(runs[0], [rule], runs[1], test="tukey", correction="bh")
 
 
 @pytest.mark.parametrize(
@@ -511,19 +511,19 @@ def test_a_gate_knows_tests_by_the_names_of_other_tools_and_refuses_a_correction
 def test_options_of_the_comparison_are_refused_without_a_max_drop_rule(options: dict[str, Any]) -> None:
     (name,) = options
     with pytest.raises(KaratError, match=f"{name} has no effect without a max-drop "):
-        gate(scores({"AP": [0.5]}), [Rule("min", "AP", 0.1)], **options)
+        gate_by_rules(scores({"AP": [0.5]}), [Rule("min", "AP", 0.1)], **options)
 
 
 def test_a_small_change_is_not_called_0() -> None:
     rule = Rule("max-drop", "AP", 0.1)
     now, before = scores({"AP": [0.5, 0.7]}), scores({"AP": [0.50001, 0.7]})
-    assert "fell by 5e-06" in only(gate(now, [rule], before)).explanation
-    assert "rose by 5e-06" in only(gate(before, [rule], now)).explanation
+    assert "fell by 5e-06" in only(gate_by_rules(now, [rule], before)).explanation
+    assert "rose by 5e-06" in only(gate_by_rules(before, [rule], now)).explanation
 
 
 def test_a_drop_that_could_never_be_significant_is_said_to_be_so() -> None:
     now, before = scores({"AP": [0.1, 0.2, 0.3, 0.5]}), scores({"AP": [0.5, 0.7, 0.9, 0.9]})
-    found = gate(now, [Rule("max-drop", "AP", 0.01)], before, significant=True)
+    found = gate_by_rules(now, [Rule("max-drop", "AP", 0.01)], before, significant=True)
     assert found.passed
     assert only(found).explanation.endswith(
         "not significantly more (p = 0.0625, one-sided; only 4 queries differ from the limit,"
@@ -535,12 +535,12 @@ def test_a_baseline_without_a_common_query_is_an_error() -> None:
     now, before = scores({"AP": [0.1]}, ["q"]), scores({"AP": [0.1]}, ["r"])
     for common_queries in (False, True):
         with pytest.raises(KaratError, match="no query in common: baseline has r; run has q"):
-            gate(now, [Rule("max-drop", "AP", 0.01)], before, common_queries=common_queries)
+            gate_by_rules(now, [Rule("max-drop", "AP", 0.01)], before, common_queries=common_queries)
 
 
 def test_the_sentence_on_a_drop_that_passes_does_not_claim_that_it_is_within_the_limit() -> None:
     now, before = scores({"AP": [0.1, 0.9, 0.5]}), scores({"AP": [0.5, 0.8, 0.6]})
-    outcome = only(gate(now, [Rule("max-drop", "AP", 0.01)], before, significant=True))
+    outcome = only(gate_by_rules(now, [Rule("max-drop", "AP", 0.01)], before, significant=True))
     assert outcome.sentence.startswith(
         "AP is 0.5000; rule: at most 0.0100 below 0.6333: fell by 0.1333, not significantly more"
     )

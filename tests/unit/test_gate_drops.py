@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from karat import KaratError, Scores, evaluate
-from karat.comparison.gate import Gate, Outcome, Rule, gate, github
+from karat.comparison.gate import Gate, Outcome, Rule, gate_by_rules, github
 from karat.comparison.gate.config import read_config
 from karat.comparison.gate.rules import Kind, parse_rules, rules_from_limits
 from karat.testing import assert_scores
@@ -32,7 +32,7 @@ def two(differences: np.ndarray, name: str = "AP") -> tuple[Scores, Scores]:
 
 def checked(differences: np.ndarray, rule: Rule, **options: object) -> Outcome:
     run, baseline = two(differences, rule.measure)
-    (outcome,) = gate(run, [rule], baseline, **options).outcomes  # type: ignore[arg-type]
+    (outcome,) = gate_by_rules(run, [rule], baseline, **options).outcomes  # type: ignore[arg-type]
     return outcome
 
 
@@ -75,7 +75,9 @@ def test_a_drop_within_the_limit_needs_no_test_to_pass() -> None:
 def test_the_limit_of_a_sum_is_tested_as_a_whole() -> None:
     changes = np.array([-3.0, -2, -3, -2, -3, -2, -3, -2])
     run, baseline = scores(10 + changes, "NumRelRet"), scores(np.full(8, 10.0), "NumRelRet")
-    found = [gate(run, [Rule("max-drop", "NumRelRet", limit)], baseline, significant=True) for limit in (10, 19)]
+    found = [
+        gate_by_rules(run, [Rule("max-drop", "NumRelRet", limit)], baseline, significant=True) for limit in (10, 19)
+    ]
     assert [each.passed for each in found] == [False, True]
     assert found[0].outcomes[0].p == 2**-8
 
@@ -127,16 +129,16 @@ def test_any_drop_is_called_significant_and_not_significantly_more() -> None:
 
 def test_of_two_systems_tukeys_test_is_the_randomization_test() -> None:
     run, baseline = two(FALL)
-    found = gate(run, [Rule("max-drop", "AP", 0.01)], baseline, significant=True, test="tukey", level=0.875)
+    found = gate_by_rules(run, [Rule("max-drop", "AP", 0.01)], baseline, significant=True, test="tukey", level=0.875)
     assert "significant: p below 0.125, one-sided, by the paired randomization test" in found.notes
 
 
 def test_a_geometric_mean_is_tested_for_any_drop_only() -> None:
     run, baseline = two(FALL, "GMAP")
     with pytest.raises(KaratError, match="GMAP is a geometric mean, which cannot be tested for a drop"):
-        gate(run, [Rule("max-drop", "GMAP", 0.01)], baseline, significant=True)
-    assert not gate(run, [Rule("max-drop", "GMAP", 0)], baseline, significant=True).passed
-    assert not gate(run, [Rule("max-drop", "GMAP", 0.01)], baseline).passed
+        gate_by_rules(run, [Rule("max-drop", "GMAP", 0.01)], baseline, significant=True)
+    assert not gate_by_rules(run, [Rule("max-drop", "GMAP", 0)], baseline, significant=True).passed
+    assert not gate_by_rules(run, [Rule("max-drop", "GMAP", 0.01)], baseline).passed
 
 
 def test_rules_of_each_kind_are_corrected_together() -> None:
@@ -145,8 +147,8 @@ def test_rules_of_each_kind_are_corrected_together() -> None:
     baseline = Scores(run.queries, {name: np.full(60, 0.5) for name in values})
     drops = [Rule("max-drop", name, 0.025) for name in ("AP", "RR")]
     rules = [*drops, *(Rule("non-inferior", name, 0.04) for name in values)]
-    alone = [gate(run, [rule], baseline, test="t", significant=rule.kind == "max-drop") for rule in rules]
-    together = gate(run, rules, baseline, test="t", significant=True, correction="bonferroni")
+    alone = [gate_by_rules(run, [rule], baseline, test="t", significant=rule.kind == "max-drop") for rule in rules]
+    together = gate_by_rules(run, rules, baseline, test="t", significant=True, correction="bonferroni")
     expected = [(found.outcomes[0].p or 0) * times for found, times in zip(alone, (2, 2, 3, 3, 3), strict=True)]
     assert [outcome.p for outcome in together.outcomes] == pytest.approx(expected)
 
@@ -189,7 +191,7 @@ def test_a_note_says_that_few_queries_differ() -> None:
     numbers = {0: "no query of 30 differs", 1: "1 query of 30 differs", 2: "2 queries of 30 differ", 12: None}
     for differing, text in numbers.items():
         run, baseline = two(np.array([0.01] * differing + [0.0] * (30 - differing)))
-        found = gate(run, [rule], baseline)
+        found = gate_by_rules(run, [rule], baseline)
         assert found.passed
         notes = [each for each in found.notes if "rare large losses" in each]
         expected = [f"note: AP: {text} from the baseline; rare large losses may be missing."] if text else []
@@ -223,7 +225,7 @@ def test_hints_suggest_a_limit_that_suits_the_kind_of_rule(kind: Kind, limit: fl
 
 def test_a_measure_without_values_is_not_non_inferior() -> None:
     nothing = scores([np.nan, np.nan])
-    (outcome,) = gate(nothing, [Rule("non-inferior", "AP", 0.1)], scores([0.5, 0.6])).outcomes
+    (outcome,) = gate_by_rules(nothing, [Rule("non-inferior", "AP", 0.1)], scores([0.5, 0.6])).outcomes
     assert not outcome.passed
     assert outcome.explanation.endswith("below the baseline: no query has a value in both runs")
 
@@ -233,9 +235,9 @@ def test_options_of_the_comparison_apply_to_non_inferior_rules_but_significant_d
     assert checked(FALL, rule, level=0.9, correction="none").passed
     run, baseline = two(FALL)
     with pytest.raises(KaratError, match="significant has no effect without a max-drop rule"):
-        gate(run, [rule], baseline, significant=True)
+        gate_by_rules(run, [rule], baseline, significant=True)
     with pytest.raises(KaratError, match="a non-inferior rule for AP needs a baseline"):
-        gate(run, [rule])
+        gate_by_rules(run, [rule])
 
 
 def test_non_inferior_rules_can_be_written_in_python_and_in_files(tmp_path: Path) -> None:
@@ -250,7 +252,7 @@ def test_non_inferior_rules_can_be_written_in_python_and_in_files(tmp_path: Path
 
 def test_ci_systems_get_the_outcome_of_non_inferior_rules() -> None:
     run, baseline = two(FALL)
-    found: Gate = gate(run, [Rule("non-inferior", "AP", 0.02)], baseline)
+    found: Gate = gate_by_rules(run, [Rule("non-inferior", "AP", 0.02)], baseline)
     case = ET.fromstring(found.junit()).find("testsuite/testcase")
     assert case is not None
     assert case.get("name") == "non-inferior AP"
@@ -279,4 +281,4 @@ def test_a_name_of_different_measures_is_an_error() -> None:
     run, baseline = (evaluate({"q": {"a": 1}}, {"q": ["a"]}, "P@5", rel=rel) for rel in (1, 2))
     problem = r"the systems have different measures: baseline has P\(rel=2\)@5; run has P@5\."
     with pytest.raises(KaratError, match=problem):
-        gate(run, [Rule("max-drop", "P@5", 0.1)], baseline)
+        gate_by_rules(run, [Rule("max-drop", "P@5", 0.1)], baseline)

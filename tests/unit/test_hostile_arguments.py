@@ -16,7 +16,7 @@ import pytest
 
 import karat
 from karat import Document, KaratError, Scores
-from karat.comparison.gate import Rule, gate
+from karat.comparison.gate import Rule, gate_by_rules
 from karat.components.evaluators import DocumentMRREvaluator, SASEvaluator
 from karat.components.preprocessors import DocumentCleaner
 from karat.dataclasses import ByteStream, SparseEmbedding
@@ -139,7 +139,7 @@ CALLS: dict[str, Call] = {
     "count of a finding": lambda x: karat.Finding("code", "message", x if x is not WRONG["5,000 digits"] else -1),
     "limit": lambda x: Rule("min", "latency", x),
     "kind": lambda x: Rule(x, "AP", 0.5),
-    "significant": lambda x: gate(SCORES, [Rule("max-drop", "AP", 0.5)], SCORES, significant=x),
+    "significant": lambda x: gate_by_rules(SCORES, [Rule("max-drop", "AP", 0.5)], SCORES, significant=x),
     "min": lambda x: assert_scores(SCORES, min=x),
     "config": lambda x: assert_scores(SCORES, config=x),
     "a component": lambda x: pipeline().get_component(x),

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from karat import Document, EvaluationRunResult, KaratError, Pipeline, Scores, compare, evaluate, evaluate_answers
 from karat.comparison.gate import github
-from karat.comparison.gate.gate import gate
+from karat.comparison.gate.gate import gate_by_rules
 from karat.comparison.gate.rules import Rule
 from karat.components.evaluators import AnswerExactMatchEvaluator
 from karat.errors import printable, shown, without_commands
@@ -108,7 +108,7 @@ def objects(scores: dict[str, Scores], queries: list[str]) -> Iterator[object]:
     yield found[queries[0]]
     yield found.in_full(queries[0])
     rules = [Rule("min", "AP", 0.99), Rule("max-drop", "AP", 0)]
-    outcome = gate(second, rules, first)
+    outcome = gate_by_rules(second, rules, first)
     yield outcome
     yield from (each.sentence for each in outcome.outcomes)
     yield from (each.worst_line() for each in outcome.outcomes if each.worst)
@@ -137,7 +137,7 @@ def test_no_object_that_has_names_of_its_own_prints_control_characters(texts: li
         text, {text: texts}, {name: {"score": 0.5, "individual_scores": [0.5] * 4} for name in texts if name != text}
     )
     other = Scores(("q1", "q2"), {name: np.array([0.0, 1.0]) for name in texts}, name=text)
-    outcome = gate(scores, [Rule("min", texts[0], 0.9)], None, significant=False)
+    outcome = gate_by_rules(scores, [Rule("min", texts[0], 0.9)], None, significant=False)
     for each in (
         scores,
         compare({"one": scores, text: other}),

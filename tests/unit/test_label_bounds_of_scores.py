@@ -11,7 +11,7 @@ import pytest
 
 from karat import KaratError, Scores, SystemScores, evaluate_verdicts
 from karat.analysis.slices import slices
-from karat.comparison.gate import Rule, gate
+from karat.comparison.gate import Rule, gate_by_rules
 
 ROW = {"type": "claim", "task": "support", "against": "context"}
 # q1: half of the claims are supported; q2: one is unknown; q3: no claims.
@@ -145,8 +145,8 @@ def wrong(labels: list[dict[str, Any]]) -> Scores:
 def test_a_gate_can_decide_by_the_worst_that_missing_labels_allow(
     scores: Scores, rule: Rule, by_mean: bool, by_worst: bool
 ) -> None:
-    assert gate(scores, [rule]).passed == by_mean
-    found = gate(scores, [rule], unknown="worst")
+    assert gate_by_rules(scores, [rule]).passed == by_mean
+    found = gate_by_rules(scores, [rule], unknown="worst")
     assert found.passed == by_worst
     assert any("that missing labels allow." in note for note in found.notes)
 
@@ -160,7 +160,7 @@ def test_a_gate_says_that_the_worst_case_is_an_outer_bound() -> None:
     labels += [{**each, "query": "r"} for each in (passages[0], {**labels[-1], "item": "p0"})]
     scores = evaluate_verdicts([*passages, *labels], "ContextPrecision")
     assert str(scores.bounds("ContextPrecision")).count("~") == 5  # in two rows, and what it means
-    found = gate(scores, [Rule("min", "ContextPrecision", 0.1)], unknown="worst")
+    found = gate_by_rules(scores, [Rule("min", "ContextPrecision", 0.1)], unknown="worst")
     assert [note for note in found.notes if "outer" in note] == [
         "note: of ContextPrecision, this is an outer bound: the worst possible value may be better, but not worse."
     ]
@@ -170,11 +170,11 @@ def test_the_worst_drop_is_from_the_best_of_the_baseline() -> None:
     known = SCORES.take([0, 2])
     drop = Rule("max-drop", "Faithfulness", 0.2)
     before = SCORES.take([1, 0])
-    assert gate(SCORES.take([1, 0]), [drop], before).passed
-    (outcome,) = gate(SCORES.take([1, 0]), [drop], before, unknown="worst").outcomes
+    assert gate_by_rules(SCORES.take([1, 0]), [drop], before).passed
+    (outcome,) = gate_by_rules(SCORES.take([1, 0]), [drop], before, unknown="worst").outcomes
     assert (outcome.passed, outcome.value, outcome.baseline) == (False, 0.5, 0.75)
-    assert gate(known, [drop], known, unknown="worst").passed
-    (outcome,) = gate(
+    assert gate_by_rules(known, [drop], known, unknown="worst").passed
+    (outcome,) = gate_by_rules(
         SCORES.take([1, 0]), [Rule("non-inferior", "Faithfulness", 0.2)], before, unknown="worst"
     ).outcomes
     assert (outcome.passed, outcome.value, outcome.baseline) == (False, 0.5, 0.75)
@@ -204,13 +204,13 @@ def test_the_bounds_of_the_mean_are_the_same_in_tables_in_plots_and_for_gates() 
     assert (bounds.to_dict()["low"], bounds.to_dict()["high"]) == (1 / 3, 2 / 3)
     assert str(bounds).splitlines()[-2].split() == ["all", "0.5000", "0.3333", "0.6667", "2"]
     rules = [Rule("min", UNANSWERABLE, 0.34), Rule("max", UNANSWERABLE, 0.66)]
-    outcomes = gate(scores, rules, unknown="worst").outcomes
+    outcomes = gate_by_rules(scores, rules, unknown="worst").outcomes
     assert [(each.passed, each.value) for each in outcomes] == [(False, 1 / 3), (False, 2 / 3)]
 
 
 def test_the_largest_drop_leaves_out_what_may_have_nothing_to_judge() -> None:
     baseline, run = _refusals(q1="rr", q2="rr", q3="rr"), _refusals(q1="rr", q2="ar", q3="r?")
-    (outcome,) = gate(run, [Rule("max-drop", UNANSWERABLE, 0.1)], baseline, unknown="worst").outcomes
+    (outcome,) = gate_by_rules(run, [Rule("max-drop", UNANSWERABLE, 0.1)], baseline, unknown="worst").outcomes
     assert outcome.drop == 0.5  # with q3, it would be a third
 
 
@@ -222,6 +222,6 @@ def test_a_measure_without_anything_to_judge_has_no_bounds_of_its_mean() -> None
 def test_a_gate_needs_bounds_for_the_worst_case_and_may_refuse_missing_labels() -> None:
     rule = Rule("min", "Faithfulness", 0.1)
     with pytest.raises(KaratError, match="1 query of Faithfulness lacks labels"):
-        gate(SCORES, [rule], unknown="error")
+        gate_by_rules(SCORES, [rule], unknown="error")
     with pytest.raises(KaratError, match="these scores have no bounds"):
-        gate(evaluate_verdicts(LABELS, unknown="skip"), [rule], unknown="worst")
+        gate_by_rules(evaluate_verdicts(LABELS, unknown="skip"), [rule], unknown="worst")

@@ -11,7 +11,7 @@ import pytest
 
 from karat import KaratError, compare, evaluate, evaluate_runs
 from karat.analysis.query_groups import QueryColumn
-from karat.comparison.gate.gate import gate
+from karat.comparison.gate.gate import gate_by_rules
 from karat.comparison.gate.rules import Rule
 from karat.output.printable import BySystem, Printable, rendered
 from karat.scores.summary import ShownScores
@@ -37,7 +37,7 @@ RESULTS: dict[str, Callable[[], Printable]] = {
     "a query of a diff": lambda: compare(SYSTEMS, "one").diff("RR").in_full("q1"),
     "an explanation": lambda: SYSTEMS["one"].explain("q1"),
     "bounds": lambda: SYSTEMS["one"].bounds("RR"),
-    "a gate": lambda: gate(SYSTEMS["two"], [Rule("min", "RR", 0.9)]),
+    "a gate": lambda: gate_by_rules(SYSTEMS["two"], [Rule("min", "RR", 0.9)]),
 }
 WITHOUT_ROWS = ("an explanation", "bounds", "a gate")
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import KaratError, Scores, SystemScores
-from karat.comparison.gate.gate import gate
+from karat.comparison.gate.gate import gate_by_rules
 from karat.comparison.gate.rules import Rule
 from karat.reading.bytes.part_files import DESCRIPTION
 from karat.scores import StoredScores
@@ -170,7 +170,7 @@ def test_folders_of_different_ground_truth_are_not_compared(tmp_path: Path) -> N
 def test_folders_are_gated(tmp_path: Path) -> None:
     one, two = (store(scores, tmp_path / name) for name, scores in SYSTEMS.items())
     rules = [Rule("min", "AP", 0.1), Rule("max-drop", "RR", 0.01)]
-    assert str(gate(one, rules, tmp_path / "two")) == str(gate(ONE, rules, SYSTEMS["two"]))
+    assert str(gate_by_rules(one, rules, tmp_path / "two")) == str(gate_by_rules(ONE, rules, SYSTEMS["two"]))
     assert assert_scores(two, max_drop={"RR": 1}, baseline=one).passed
 
 

@@ -63,7 +63,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Explanation(Printable):
-    """Why one query has its scores; print it, or read `rows` and `answer`."""
+    """Why one query has its scores; print it, or read `rows` and `answer`.
+
+    >>> import karat
+    >>> explanation = karat.evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"]).explain("q")
+    >>> [(row.rank, row.document, row.reason) for row in explanation.rows]
+    [(1, 'x', ''), (2, 'a', 'same id')]
+    """
 
     query: str
     rows: tuple[ExplanationRow, ...]

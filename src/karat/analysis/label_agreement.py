@@ -114,7 +114,15 @@ class PeopleAgreement:
 
 @dataclass(frozen=True)
 class LabelAgreement(Printable):
-    """How far models agree with people; print it, or read `tasks` and `values`."""
+    """How far models agree with people; print it, or read `tasks` and `values`.
+
+    >>> import karat
+    >>> row = {"query": "q1", "type": "document", "task": "relevance", "by": "a-model"}
+    >>> labels = [{**row, "item": "d1", "label": 2}, {**row, "item": "d2", "label": 1}]
+    >>> [task] = karat.label_agreement(labels, {"q1": {"d1": 2, "d2": 0}}).tasks
+    >>> task.by, task.pairs, task.equal
+    ('a-model', 2, 0.5)
+    """
 
     tasks: tuple[TaskAgreement, ...]
     values: tuple[ValueAgreement, ...] = ()

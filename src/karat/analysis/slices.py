@@ -30,7 +30,14 @@ _WEAKEST = Mark("*", "weakest in its column", "bold red", weak=True)
 
 @dataclass(frozen=True, eq=False)
 class Slices(Tabular):
-    """Scores by group, and of all queries; `valueless` queries have no value to group by and are in "(none)"."""
+    """Scores by group, and of all queries; `valueless` queries have no value to group by and are in "(none)".
+
+    >>> import karat
+    >>> scores = karat.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"], "q2": ["x", "b"]}, ["RR"])
+    >>> slices = scores.slices({"q1": "easy", "q2": "hard"})
+    >>> slices.groups["hard"]["RR"], slices.whole["RR"]
+    (0.5, 0.75)
+    """
 
     by: str
     groups: Mapping[str, Scores]

@@ -12,7 +12,7 @@ from karat.cli.saved_systems import saved_system
 from karat.cli.settings import Settings, with_findings, with_static_model
 from karat.cli.systems import SystemFiles
 from karat.comparison import Method, choose_method
-from karat.comparison.gate.gate import for_drops, gate
+from karat.comparison.gate.gate import for_drops, gate_by_rules
 from karat.comparison.gate.outcomes import Gate
 from karat.comparison.gate.rules import Rule, check_measures
 from karat.errors import KaratError
@@ -49,7 +49,7 @@ class GatedSystems:
     def check(self, test_options: Mapping[str, Any]) -> Gate:
         """The outcome of each rule."""
         run, *others = (scores.without_evidence() for scores in self.scores.values())
-        return gate(run, self.rules, next(iter([*self.saved.values(), *others]), None), **test_options)
+        return gate_by_rules(run, self.rules, next(iter([*self.saved.values(), *others]), None), **test_options)
 
     def save_report(self, output: Output, test_options: Mapping[str, Any]) -> None:
         """Write the report, in which the baseline comes first."""

@@ -25,6 +25,15 @@ class Power:
     Permutation tests also have a smallest possible p-value. It depends on `orders_per_query`, the number of ways to
     reorder the scores of one query (None for other tests), and must be below `p_threshold` for any result to be
     significant.
+
+    >>> import karat
+    >>> truth = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+    >>> old = {"q1": ["x", "a"], "q2": ["b"], "q3": ["c"]}
+    >>> new = {"q1": ["a"], "q2": ["b"], "q3": ["x", "c"]}
+    >>> comparison = karat.evaluate_runs(truth, {"old": old, "new": new}, ["RR"]).compare("old")
+    >>> power = comparison.power("RR")
+    >>> power.queries, power.nonzero, power.queries_needed(0.2)
+    (3, 2, 52)
     """
 
     queries: int

@@ -34,6 +34,15 @@ class ComparisonRow:
     (`randomization`, `t` or `tukey`), so that it excludes 0 exactly if p is below 1 − `difference_level`, or by the BCa
     bootstrap (`bca`). `p_equivalent` is the p-value of the test of equivalence, which shows that the difference is
     within ±`margin`. It is None without a margin, and if the test cannot be computed.
+
+    >>> import karat
+    >>> truth = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+    >>> old = {"q1": ["x", "a"], "q2": ["b"], "q3": ["c"]}
+    >>> new = {"q1": ["a"], "q2": ["b"], "q3": ["x", "c"]}
+    >>> comparison = karat.evaluate_runs(truth, {"old": old, "new": new}, ["RR"]).compare("old")
+    >>> row = comparison.row("RR", "new")
+    >>> row.difference, row.wins, row.ties, row.losses, row.p
+    (0.0, 1, 1, 1, 1.0)
     """
 
     measure: str

@@ -41,6 +41,15 @@ class ComparisonSlices(ComparisonExports):
 
     The p-values of the groups are corrected over all of them. Differences on fewer than 5 queries are not tested:
     their p and their interval are None.
+
+    >>> import karat
+    >>> truth = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+    >>> old = {"q1": ["x", "a"], "q2": ["b"], "q3": ["c"]}
+    >>> new = {"q1": ["a"], "q2": ["b"], "q3": ["x", "c"]}
+    >>> comparison = karat.evaluate_runs(truth, {"old": old, "new": new}, ["RR"]).compare("old")
+    >>> slices = comparison.slices({"q1": "easy", "q2": "easy", "q3": "hard"})
+    >>> {group: part.row("RR").difference for group, part in slices.groups.items()}
+    {'easy': 0.25, 'hard': -0.5}
     """
 
     by: str

@@ -54,7 +54,13 @@ class Data(Protocol):
 
 @dataclass(frozen=True)
 class Definition:
-    """Everything about a measure that does not depend on the values of its parameters."""
+    """Everything about a measure that does not depend on the values of its parameters.
+
+    >>> import karat
+    >>> definition = karat.parse("nDCG@10").definition
+    >>> definition.name, definition.bounds, definition.higher_is_better
+    ('nDCG', (0.0, 1.0), True)
+    """
 
     name: str
     function: Function

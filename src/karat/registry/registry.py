@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import NamedTuple, TypedDict, Unpack, overload
 
@@ -39,50 +39,22 @@ class Metadata(TypedDict, total=False):
     """The arguments of `register`: what is known about a measure besides its function."""
 
     name: str
-    """the name, if it differs from the function's"""
     at: str
-    """the parameter that is written after the `@`, if it is not `k`"""
     formula: str
     reference: str
     bounds: tuple[float, float]
     higher_is_better: bool
     combine: Combine
-    """how the values of all queries are combined: `mean`, `sum` or `geometric`"""
     graded: bool
-    """whether the measure uses the grades themselves, not only whether a document is relevant"""
     takes: Takes
-    """the data it reads: `judged` documents, the `pool` of those of all queries, `spans`, `preferences`, `answers`
-    or `verdicts`"""
     aliases: tuple[str, ...]
-    """other names. An alias may set parameters (`rbp(p=0.9)`). An alias that ends in `_` is followed by a number: the
-    cut-off (`P_` accepts `P_5` and `P.5`), or the parameter marked with `?` (`rbp_(p=?)` accepts `rbp.95`). An alias
-    with an `@` is used only with a cut-off (`precision@k`), which may also be a parameter (`rbp(p=?)@p`)"""
     synonyms: Mapping[str, Mapping[str, tuple[str, str]]]
-    """parameters of other libraries: maps each of their values to a parameter and its value here"""
     example_at: str
-    """the cut-off that the error suggests if a required one is missing"""
     conflict: Callable[[Measure], str | None]
-    """a function that describes what is wrong with a combination of parameters, or returns None"""
     unjudged: Callable[[Measure], Effect | None]
-    """a function that returns how the value changes if an unjudged document gets a higher grade, for `scores.bounds`:
-    `monotone` if it never falls; `monotone_above_cutoff` if it falls only for a document below the cut-off;
-    `monotone_after_first` if it falls only for the first document that is found relevant, if at all; `normalized` if it
-    may fall, but not if a relevant document moves up, and if a relevant document below the cut-off never raises it;
-    None if none of these is certain. The lowest value of a graded measure of the last two kinds must be one of grades
-    that are 0 or the highest"""
     normalizer: Function
-    """of a `normalized` measure: a function with the same arguments that returns what the value is divided by; neither
-    this nor the dividend falls if one more document is relevant. Without it, bounds of more than 128 unjudged documents
-    are those of the measure"""
     best_grades: BestGrades
-    """of a graded measure that a higher grade may lower: a function that returns how many of the topmost unjudged
-    documents of each query have a grade above 0 where the value is highest, and all these grades. Its arguments are
-    queries without these documents, which ranks have one (a row per query), their highest grade, and the parameters.
-    Without it, the highest value is that of the measure"""
     labels: Callable[[Measure], Mapping[LabelRelation, int]]
-    """of a measure of verdicts: a function that returns the relations it reads, each with the direction in which the
-    value goes if a label rises: 1 never down, -1 never up, 0 either. Without it, the bounds of a query that lacks
-    labels are those of the measure"""
 
 
 @overload
@@ -94,8 +66,36 @@ def register(
 ) -> Measure | Callable[[Function], Measure]:
     """Register a function `(judged, *, parameters) -> one value per query` as a measure.
 
-    The keyword parameters of the function are the parameters of the measure; `k` is written after the `@`. `Metadata`
-    lists the optional arguments.
+    The keyword parameters of the function are the parameters of the measure; `k` is written after the `@`. All
+    arguments are optional:
+
+    - `name`, if it differs from the function's, and `at`, the parameter after the `@`, if it is not `k`.
+    - `formula`, `reference`, `bounds` (the range), `higher_is_better`, and how values of queries are combined
+      (`combine`): by `"mean"`, `"sum"` or `"geometric"`.
+    - `graded`: whether the measure uses the grades themselves, not only whether a document is relevant.
+    - `takes`: `"judged"` documents, the `"pool"` of all, `"spans"`, `"preferences"`, `"answers"` or `"verdicts"`.
+    - `aliases`: other names. An alias may set parameters (`rbp(p=0.9)`). One that ends in `_` is followed by a number:
+      the cut-off (`P_` accepts `P_5` and `P.5`), or the parameter marked with `?` (`rbp_(p=?)` accepts `rbp.95`). One
+      with an `@` is used only with a cut-off (`precision@k`), which may also be a parameter (`rbp(p=?)@p`).
+    - `synonyms`: parameters of other libraries: maps each of their values to a parameter and its value here.
+    - `example_at`: the cut-off in the error about a missing one.
+    - `conflict`: a function that describes what is wrong with a combination of parameters, or returns None.
+    - `unjudged`: a function that returns how the value changes if an unjudged document gets a higher grade, for
+      `scores.bounds`: `"monotone"` if it never falls; `"monotone_above_cutoff"` if it falls only for a document below
+      the cut-off; `"monotone_after_first"` if it falls only for the first document that is found relevant, if at all;
+      `"normalized"` if it may fall, but not if a relevant document moves up, and if a relevant document below the
+      cut-off never raises it; None if none of these is certain. The lowest value of a graded measure of the last two
+      kinds must be one of grades that are 0 or the highest.
+    - `normalizer`, of a `"normalized"` measure: a function with the same arguments that returns what the value is
+      divided by; neither this nor the dividend falls if one more document is relevant. Without it, bounds of more than
+      128 unjudged documents are those of the measure.
+    - `best_grades`, of a graded measure that a higher grade may lower: a function that returns how many of the topmost
+      unjudged documents of each query have a grade above 0 where the value is highest, and all these grades. Its
+      arguments: queries without these documents, which ranks have one (a row per query), their highest grade, and the
+      parameters. Without it, the highest value is that of the measure.
+    - `labels`, of a measure of verdicts: a function that returns the relations it reads, each with the direction in
+      which the value goes if a label rises (1 never down, -1 never up, 0 either). Without it, missing labels give the
+      bounds of the measure.
 
     >>> @register
     ... def Top1(judged, *, rel: float = 1):
@@ -105,28 +105,28 @@ def register(
     >>> karat.evaluate({"q": {"a": 1}}, {"q": ["a", "b"]}, ["Top1"])["Top1"]
     1.0
     """
+    return partial(_registered, metadata) if function is None else _registered(metadata, function)
 
-    def declare(function: Function) -> Measure:
-        if isinstance(function, Measure):
-            raise KaratError(f"{function} is already a measure", hint="Register a function.")
-        named = callable(function) and isinstance(getattr(function, "__name__", None), str)
-        require(named, f"{shown(function)} is not a function", "Register a function of judged documents.")
-        parameters = parameters_of(function)
-        complete = metadata.copy()
-        if complete.get("takes", "judged") == "judged":
-            parameters = {**parameters, JUDGED_ONLY.name: parameters.get(JUDGED_ONLY.name, JUDGED_ONLY)}
-        complete.setdefault("name", function.__name__)
-        for option in ("conflict", "unjudged", "normalizer", "best_grades", "labels"):
-            if option in complete and not callable(complete[option]):
-                hint = 'Pass a function, for example unjudged=lambda measure: "monotone".'
-                raise KaratError([Parameter(option, complete[option]), " is not a function"], hint=hint)
-        if "k" in parameters:
-            complete.setdefault("at", "k")
-        definition = Definition(function=function, parameters=parameters, **complete)
-        add_definition(definition)
-        return Measure(definition.name, definition=definition)
 
-    return declare if function is None else declare(function)
+def _registered(metadata: Metadata, function: Function) -> Measure:
+    if isinstance(function, Measure):
+        raise KaratError(f"{function} is already a measure", hint="Register a function.")
+    named = callable(function) and isinstance(getattr(function, "__name__", None), str)
+    require(named, f"{shown(function)} is not a function", "Register a function of judged documents.")
+    parameters = parameters_of(function)
+    complete = metadata.copy()
+    if complete.get("takes", "judged") == "judged":
+        parameters = {**parameters, JUDGED_ONLY.name: parameters.get(JUDGED_ONLY.name, JUDGED_ONLY)}
+    complete.setdefault("name", function.__name__)
+    for option in ("conflict", "unjudged", "normalizer", "best_grades", "labels"):
+        if option in complete and not callable(complete[option]):
+            hint = 'Pass a function, for example unjudged=lambda measure: "monotone".'
+            raise KaratError([Parameter(option, complete[option]), " is not a function"], hint=hint)
+    if "k" in parameters:
+        complete.setdefault("at", "k")
+    definition = Definition(function=function, parameters=parameters, **complete)
+    add_definition(definition)
+    return Measure(definition.name, definition=definition)
 
 
 def definitions() -> list[Definition]:

@@ -30,6 +30,11 @@ class Bounds(Printable):
     may be narrower, but not wider. `unknown` is the number of unjudged documents that were retrieved for each query, or
     1 for a query that lacks labels. A query that is `nullable` has nothing to judge for some values of its unknown
     labels, but not for all. `max_grade` is the highest grade that unjudged documents could have; None for labels.
+
+    >>> import karat
+    >>> bounds = karat.evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"]).bounds("RR")
+    >>> bounds.mean, bounds.per_query, bounds.unknown.tolist()
+    ((0.5, 1.0), {'q': (0.5, 1.0)}, [1])
     """
 
     measure: str

@@ -32,7 +32,16 @@ __all__ = ["Diff", "Move", "QueryDiff", "diff"]
 
 @dataclass(frozen=True, eq=False)
 class Diff(Tabular):
-    """The queries that changed most from one system to another, largest losses first; print it, or read `queries`."""
+    """The queries that changed most from one system to another, largest losses first; print it, or read `queries`.
+
+    >>> import karat
+    >>> truth = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+    >>> old = {"q1": ["x", "a"], "q2": ["b"], "q3": ["c"]}
+    >>> new = {"q1": ["a"], "q2": ["b"], "q3": ["x", "c"]}
+    >>> comparison = karat.evaluate_runs(truth, {"old": old, "new": new}, ["RR"]).compare("old")
+    >>> [(query.query, query.difference) for query in comparison.diff("RR").queries]
+    [('q3', -0.5), ('q1', 0.5)]
+    """
 
     measure: str
     names: tuple[str, str]

@@ -52,13 +52,12 @@ if TYPE_CHECKING:
 
 def gate(
     scores: Scores | StoredScores | FileSource,
-    rules: Sequence[Rule] = (),
-    baseline: Scores | StoredScores | FileSource | None = None,
     *,
     min: Limits | None = None,  # noqa: A002  # the name that rules have on the command line and in files
     max: Limits | None = None,  # noqa: A002
     max_drop: Limits | None = None,
     non_inferior: Limits | None = None,
+    baseline: Scores | StoredScores | FileSource | None = None,
     config: str | os.PathLike[str] | None = None,
     **options: Unpack[GateOptions],
 ) -> Gate:
@@ -68,7 +67,6 @@ def gate(
     - `max_drop`: how much worse than the baseline's a value may be.
     - `non_inferior`: the drops that would matter. Such a rule passes only if there is evidence that the value is worse
       by less, or not worse at all: a one-sided test must be significant.
-    - `rules`: the same, as a list of `Rule`; a limit replaces the rule of the same kind for the same measure.
     - `config`: a karat.toml or pyproject.toml with more rules and options, and the baseline; arguments override it.
     - `significant`: a `max_drop` rule fails only if a one-sided test shows that the drop is larger than its limit, so
       that noise does not block a release.
@@ -94,26 +92,25 @@ def gate(
     gate failed: 1 of 2 rules
     """
     check_names(options, GateOptions.__annotations__)
-    _require_rules(rules)
-    all_rules, origin = merge_rules(rules, rules_from_limits(min, max, max_drop, non_inferior)), ""
+    rules, origin = merge_rules((), rules_from_limits(min, max, max_drop, non_inferior)), ""
     if config is not None:
         from karat.comparison.gate.config import read_config  # which reads TOML
 
         file = read_config(config)
-        all_rules = merge_rules(with_relevance_threshold(file.rules, file.options.get("rel")), all_rules)
+        rules = merge_rules(with_relevance_threshold(file.rules, file.options.get("rel")), rules)
         options, origin = file.gate_options | options, file.file
-        if baseline is None and need_baseline(all_rules):
+        if baseline is None and need_baseline(rules):
             baseline = file.baseline
     hint: Message = ["Add one, for example ", Parameter("max_drop", {"nDCG@10": 0.01}), ", or remove the baseline."]
-    used = baseline is None or need_baseline(all_rules)
+    used = baseline is None or need_baseline(rules)
     require(used, "a baseline is given, but no rule compares with it", hint)
-    return replace(_gate(scores, all_rules, baseline, **options), origin=origin)
+    return replace(gate_by_rules(scores, rules, baseline, **options), origin=origin)
 
 
-def _gate(
+def gate_by_rules(
     scores: Scores | StoredScores | FileSource,
     rules: Sequence[Rule],
-    baseline: Scores | StoredScores | FileSource | None,
+    baseline: Scores | StoredScores | FileSource | None = None,
     *,
     significant: bool = False,
     test: Test | str = "randomization",
@@ -159,12 +156,6 @@ def _loaded(name: str, source: object) -> Scores:
         hint = "Pass the result of karat.evaluate, or a file of saved scores."
         raise KaratError(f"{shown(source)} is not a Scores object", place=name, hint=hint)
     return scores
-
-
-def _require_rules(rules: object) -> None:
-    if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
-        hint: Message = ["Pass limits, such as ", Parameter("min", {"nDCG@10": 0.6}), "."]
-        raise KaratError(f"{shown(rules)} is not a list of rules", hint=hint)
 
 
 def _named_rules(rules: Sequence[Rule], scores: Scores, baseline: Scores | None) -> list[Rule]:

@@ -40,12 +40,18 @@ class WorstQuery:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a rule.
+    """The outcome of a rule of a gate.
 
     `value_text` is the value as it is printed, `drop` is how much worse the value is than the baseline's, and `p` is
     the p-value, corrected for the number of rules of this kind: of a drop beyond the limit for `max-drop` with
     `significant`, of any difference without it, and of a smaller drop than the limit for `non-inferior`. `explanation`
     states the limit and what was found, in words.
+
+    >>> import karat
+    >>> scores = karat.evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"])
+    >>> [outcome] = karat.gate(scores, min={"RR": 0.6}).outcomes
+    >>> outcome.passed, outcome.value, outcome.sentence
+    (False, 0.5, 'RR is 0.5000, but must be at least 0.6000')
     """
 
     rule: Rule
@@ -101,6 +107,12 @@ class Gate(Tabular):
     """The result of `gate`: the outcome of each rule, and notes. It prints as a table.
 
     `origin` names the file that the rules come from, if any.
+
+    >>> import karat
+    >>> scores = karat.evaluate({"q": {"a": 1}}, {"q": ["x", "a"]}, ["RR"])
+    >>> result = karat.gate(scores, min={"RR": 0.4}, max={"RR": 0.9})
+    >>> result.passed, result.verdict
+    (True, 'gate passed: 2 rules')
     """
 
     outcomes: tuple[Outcome, ...]

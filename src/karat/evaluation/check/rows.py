@@ -78,7 +78,7 @@ def duplicates(pairs: Sequence[Pair], count: int, locate: Locate, source: str) -
     """The documents that a run lists more than once for a query; `count` is the number of all repetitions."""
     listed = pairs[: room(0)]
     places = places_of(locate, listed)
-    hint = "Keep the best rank of each document with --duplicates first, or fix the run."
+    hint = 'Keep the best rank of each document with --duplicates first (duplicates="first" in Python), or fix the run.'
     for query, doc in listed:
         place = places.get((query, doc)) or Place(source)
         yield Finding("duplicates", f"document {doc} is listed twice for query {query}", 1, hint, (query,), place=place)

@@ -27,7 +27,14 @@ _SHARED = "a call that several tasks need is counted for the first of them"
 
 @dataclass(frozen=True)
 class Estimate:
-    """What judging will take, about: new calls, calls whose replies are known, tokens of the new calls, and cost."""
+    """What judging will take, about: new calls, calls whose replies are known, tokens of the new calls, and cost.
+
+    >>> import karat
+    >>> results = [{"query": "How hard is gold?", "retrieved": ["Gold is soft."], "answer": "Not very."}]
+    >>> estimate = karat.estimate_judging(results, task="context", price_in=0.5, price_out=2)
+    >>> estimate.calls, estimate.known, estimate.cost is not None
+    (1, 0, True)
+    """
 
     calls: int
     known: int

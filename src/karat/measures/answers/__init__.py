@@ -1,15 +1,14 @@
 """Answer measures: how close a predicted answer is to the gold answer.
 
-An answer measure computes a value for each pair of a gold answer and the predicted answer; the best value of a
-question counts. Texts are normalized in batches, and the words of thousands of pairs are converted to integers at
-once. (A word of up to eight bytes is read as a 64-bit integer.) Shared words, equality and longest common subsequences
-are then computed for all pairs together. SAS compares each distinct pair of texts once. A sentence-transformers model
-that was downloaded before is used without network access, so that the score does not depend on the network.
-
 The functions compare one predicted answer with one gold answer, or with several, in which case the best value counts.
 `evaluate_answers` computes the same measures for many questions: EM, TokenF1, TokenPrecision, TokenRecall, RougeL,
 Contains and SAS.
 """
+
+# Texts are normalized in batches, and the words of thousands of pairs are converted to integers at once. (A word of up
+# to eight bytes is read as a 64-bit integer.) Shared words, equality and longest common subsequences are then computed
+# for all pairs together. SAS compares each distinct pair of texts once. A sentence-transformers model that was
+# downloaded before is used without network access, so that the score does not depend on the network.
 
 from __future__ import annotations
 
