@@ -17,7 +17,7 @@ from karat.evaluation.check.many_findings import Found, Others, first_findings
 
 MOST, MANY = 5, 12
 TEXTS = {f"d{at}": f"the text of {at}" for at in range(MANY)}
-TRUTH = {"q": {f"d{at}": at % 2 for at in range(MANY)}}
+TRUTH = {"q": {**{f"d{at}": at % 2 for at in range(MANY)}, "hit": 0}}
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ KINDS: dict[str, Callable[[Path], Checked]] = {
     "K006": run_of([*GOOD, *GOOD]),
     "K012": truth_of([*JUDGED, *(f"q 0 x{at} 1" for at in range(MANY))]),
     "K013": run_of([*GOOD, *(f"q Q0 x{at} 1 0.{50 + at} t" for at in range(MANY))]),
-    "K015": run_of(line.replace(" d", " D") for line in GOOD),
+    "K015": run_of([*(line.replace(" d", " D") for line in GOOD), "q Q0 hit 1 0 t"]),
     "K040": corpus_of([*TEXTS.items(), *((id_, f"not {text}") for id_, text in TEXTS.items())]),
     "K041": corpus_of([*TEXTS.items(), *TEXTS.items()]),
     "K043": corpus_of([*TEXTS.items(), *((f"x{at}", "") for at in range(MANY))]),
