@@ -37,6 +37,7 @@ from karat.evaluation.check.documents import check_documents
 from karat.evaluation.check.logs import check_log, is_log
 from karat.evaluation.check.many_findings import Found, first_findings
 from karat.evaluation.check.plan import CheckPlan, LogPlan
+from karat.evaluation.check.text_sources import texts_of_plan
 from karat.evaluation.check.texts import KnownTexts
 from karat.evaluation.reading import EvaluationOptions, ReadingOptions, check_reading, paths_of
 from karat.matching.matchers import matcher_of
@@ -106,7 +107,8 @@ def check(
     else:
         named = _named(runs, "the run")
         claims = read_claims(claimed, named, settings["rel"])
-        plan = CheckPlan(truth, named, selected, settings, matcher, inputs, queries, corpus, claims)
+        plan = CheckPlan(truth, named, selected, settings, matcher, inputs, queries, corpus, claims).with_qrels()
+        truth, queries, corpus = plan.truth, texts_of_plan(plan, "queries"), texts_of_plan(plan, "corpus")
         texts = KnownTexts.read(plan)
         found = chain(texts.findings, check_documents(plan, texts))
     return Checked(in_order(first_findings(found)), _files(truth, *runs, queries, corpus)).only(select, ignore)
