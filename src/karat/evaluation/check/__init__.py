@@ -5,15 +5,12 @@
     plan        what is checked, and how
     documents   ground truth and runs: the parts that are put together here are
         rows            rows that cannot be read, and documents that are listed twice
-        truths          ground truth, whatever the runs are
         batches         a run, which is read once
-        depth           how many documents the queries of a run have
-        rank_order      whether scores are in the order of ranks
-        identical_ids   queries that retrieve themselves
-        ties            measures that the order of ties decides
+        run_checks      its depth, the order of its ranks, and queries that retrieve themselves
         candidates      what several systems have in common
-    texts       the texts of documents and queries, and ids that no text has
-    logs        logs of RAG systems: log_records reads them, log_fields what they lack, log_passages compares texts
+    texts       the texts of documents and queries (text_sources, text_index), and ids that no text has (membership)
+    ids         ids that differ only in how they are written (similar_rows: in a large run)
+    logs        logs of RAG systems: log_records reads them, log_passages compares texts
     claims      scores that somebody claims, and which usual mistake gives them
                 (claimed_scores: how they are written; mistakes: which are known; recomputing: what each gives)
 
