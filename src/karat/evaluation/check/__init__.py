@@ -127,7 +127,8 @@ def _named(runs: Sequence[Any], noun: str) -> dict[str, Any]:
     spellings: dict[str, str] = {}
     for number, run in enumerate(runs, 1):
         path = paths_of(run)
-        [name] = path or [noun if len(runs) == 1 else f"{noun.removeprefix('the ')} {number}"]
+        name = noun if len(runs) == 1 else f"{noun.removeprefix('the ')} {number}"
+        name = InputFile.of(path[0]).name if path else name
         first = spellings.setdefault(_resolved(name) if path else name, name)
         as_well = "" if first == name else f": also as {first}"
         require(name == first and name not in named, f"this file is given twice{as_well}", "Name it once.", place=name)

@@ -16,6 +16,7 @@ from karat.evaluation.check.candidates import across_systems
 from karat.evaluation.check.claims import check_claims
 from karat.evaluation.check.ids import without_common_queries
 from karat.evaluation.check.many_findings import Found, Others
+from karat.evaluation.check.places import PairPlaces
 from karat.evaluation.check.plan import CheckPlan
 from karat.evaluation.check.recomputing import Recomputing
 from karat.evaluation.check.rows import duplicates, repeated_judgments, unreadable, unreadable_rows, unreadable_source
@@ -24,7 +25,7 @@ from karat.evaluation.check.texts import KnownTexts
 from karat.evaluation.documents import EvaluationPlan, JudgedDocuments, Sources
 from karat.evaluation.facts import DocumentFacts, unjudged_share
 from karat.evaluation.findings import findings
-from karat.evaluation.reading import CorpusMatcher, paths_of, read_judgments, read_matcher
+from karat.evaluation.reading import CorpusMatcher, read_judgments, read_matcher
 from karat.matching.matchers import FunctionMatcher
 from karat.ranking import RankingRules, assemble
 from karat.reading.bytes.rejected_rows import RejectedRows
@@ -53,7 +54,7 @@ _NOTICEABLE = 0.005
 
 def check_documents(plan: CheckPlan, texts: KnownTexts) -> Iterator[Found]:
     """What is wrong with ground truth and with each run."""
-    [source] = paths_of(plan.truth) or ["the ground truth"]
+    source = PairPlaces.of_truth(plan).name
     try:
         plan = _with_texts(replace(plan, truth=rereadable(plan.truth, source), corpus=texts.plan.corpus))
     except KaratError as error:
