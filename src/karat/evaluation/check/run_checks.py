@@ -25,7 +25,7 @@ _MOST_QUERIES = 0.5
 _MANY_QUERIES, _LEAST_CUT = 0.2, 5
 """that have exactly another number of documents, if it was cut there too; small numbers are often equal by chance"""
 _SHARE_WITH_OWN_ID = 0.01
-"""of the queries; where all ids are numbers, some are the same by chance"""
+"""of the queries; where all ids are numbers, some are the same by chance, and one of few queries says nothing"""
 
 
 @dataclass
@@ -188,7 +188,8 @@ class IdenticalIds:
 
     def findings(self) -> Iterator[Finding]:
         """The queries, if they are too many to be chance."""
-        if self._queries and len(self._queries) >= _SHARE_WITH_OWN_ID * self._seen:
+        least = 2 if all(map(str.isdecimal, self._queries)) else 1
+        if len(self._queries) >= max(least, _SHARE_WITH_OWN_ID * self._seen):
             what = "with a document of the same id in the run"
             hint = "If queries are documents too, use --ignore-identical-ids (ignore_identical_ids=True)."
             yield replace(finding_about_queries("identical-ids", self._queries, what, hint), place=Place(self.name))
