@@ -480,7 +480,7 @@ def test_claims_are_texts_mappings_and_files(tmp_path: Path) -> None:
         "trec_eval.txt": "runid                 \tall\tmy run\nnum_q                 \tall\t1\n"
         "map                   \tq\t0.9000\nmap                   \tall\t0.5000\nrecall_5              \tall\t0.5000\n",
         "blanks.txt": "map all 0.5000\nrecall_5   all 0.5\nnDCG@2 0.6131\nAP(rel=1, norm=relevant) 0.5",
-        "lines.txt": "\ufeffR@2=0.5\n\nAP : 0.5\n".replace(" :", ""),
+        "lines.txt": "\ufeffR@2=0.5\n\nAP: 0.5\n",
         "commas.csv": "R@2,0.5\nAP,0.5\n",
     }
     for name, text in files.items():
