@@ -259,14 +259,16 @@ def test_a_folder_of_runs_and_several_logs_are_checked(tmp_path: Path) -> None:
 
 def test_a_beir_folder_is_checked_with_its_texts_and_annotations_name_its_files(tmp_path: Path) -> None:
     (tmp_path / "data" / "qrels").mkdir(parents=True)
-    (tmp_path / "data" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t0\n")
+    (tmp_path / "data" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t0\nq1\td9\t-1\n")
     (tmp_path / "data" / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "Gold."}\n')
     (tmp_path / "data" / "queries.jsonl").write_text('{"_id": "q1", "text": ""}\n')
     lines = run_here(tmp_path, "check", "./data", "--format", "github").stdout.splitlines()
     assert [line.partition("title=")[0] for line in lines] == [
         "::error file=data/qrels/test.tsv,line=3,",
+        "::warning file=data/qrels/test.tsv,",
         "::warning file=data/queries.jsonl,line=1,",
     ]
+    assert run_here(tmp_path, "check", "data").stdout.splitlines()[-1].startswith("1 error and 2 warnings in 3 files.")
 
 
 def test_options_that_say_how_a_log_is_read_reach_the_check(tmp_path: Path) -> None:

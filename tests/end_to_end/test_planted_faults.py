@@ -180,6 +180,10 @@ def first_passage(record: Record) -> str:
     return str(record["retrieved"][0]["content"])
 
 
+def without_texts(record: Record) -> list[Record]:
+    return [document | {"content": ""} for document in record["retrieved"]]
+
+
 def first_twice(record: Record) -> list[Record]:
     first, *others = record["retrieved"]
     return [first, *others[:5], first | {"id": "gold-246::9"}, *others[5:]]
@@ -292,7 +296,9 @@ FAULTS = [
     Fault("a document without a text", with_lines(CORPUS, document("gold-998", "")), {"K043": (CORPUS, LAST)}),
     Fault("a query without a text", with_lines(QUERIES, question("q99", " ")), {"K043": (QUERIES, LAST)}),
     # Logs.
-    Fault("nothing retrieved", in_record(1, retrieved=[], contexts=[]), {"K050": (LOG, 1)}, LOGS),
+    Fault("no list of what was retrieved", in_record(1, retrieved=None), {"K030": (LOG, 1)}, LOGS),
+    Fault("nothing retrieved", in_record(1, retrieved=[]), {"K031": (LOG, 1)}, LOGS),
+    Fault("nothing but empty texts", in_record(1, retrieved=without_texts), {"K050": (LOG, 1)}, LOGS),
     Fault("an answer that is a passage", in_record(1, answer=first_passage), {"K051": (LOG, 1)}, LOGS),
     Fault("gold answers in no passage", in_record(1, gold_answers=["eau de cologne"]), {"K052": (LOG, 1)}, LOGS),
     Fault("no answer", in_record(1, answer=None), {"K053": (LOG, 1)}, LOGS),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -318,6 +319,11 @@ def test_haystack_s_average_precision_of_repeated_documents_is_named() -> None:
     truth = {"q": {"a": 1, "b": 1, "c": 1}}
     [found] = check(truth, {"q": ["a", "a", "x", "b"]}, claimed={"AP": "0.9167"}, select=["K060"])
     assert "a repeated document counts each time (AP(norm=found, credit=rank))" in found.message
+    rows = [("q", doc, score) for doc, score in (("a", 9), ("a", 8), ("x", 7), ("b", 6))]
+    [found] = check(truth, pd.DataFrame(rows, columns=["query", "doc", "score"]), claimed="AP=0.9167", select=["K060"])
+    assert "a repeated document counts each time (AP(norm=found, credit=rank))" in found.message
+    [found] = check(truth, {"q": {"a": 9, "x": 7, "b": 6}}, claimed="AP=0.8333", select=["K060"])
+    assert found.message.endswith("AP is divided by the number of relevant documents found (AP(norm=found))")
 
 
 def test_two_mistakes_that_together_give_the_claimed_score_are_both_named(run: Path) -> None:
@@ -474,7 +480,7 @@ def test_claims_are_texts_mappings_and_files(tmp_path: Path) -> None:
         "trec_eval.txt": "runid                 \tall\tmy run\nnum_q                 \tall\t1\n"
         "map                   \tq\t0.9000\nmap                   \tall\t0.5000\nrecall_5              \tall\t0.5000\n",
         "blanks.txt": "map all 0.5000\nrecall_5   all 0.5\nnDCG@2 0.6131\nAP(rel=1, norm=relevant) 0.5",
-        "lines.txt": "\ufeffR@2=0.5\n\nAP : 0.5\n".replace(" :", ""),
+        "lines.txt": "\ufeffR@2=0.5\n\nAP: 0.5\n",
         "commas.csv": "R@2,0.5\nAP,0.5\n",
     }
     for name, text in files.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -75,8 +76,9 @@ PLANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "a query is that of an earlier record": ("K025", {"query": "q-gold"}),
     "a question is that of an earlier record": ("K025", {"question": "how soft  is GOLD?"}),
     "one of two passages is empty": ("K043", {"retrieved": [EMPTY, {"id": "iron-1", "content": "Friedrich Mohs"}]}),
-    "no passages were retrieved": ("K050", {"retrieved": []}),
-    "the passages are missing": ("K050", {"retrieved": None}),
+    "no passages were retrieved": ("K031", {"retrieved": []}),
+    "the passages are missing": ("K030", {"retrieved": None}),
+    "nothing is known but answers": ("K050", {"truth": None, "retrieved": None}),
     "all passages are empty": ("K050", {"retrieved": [EMPTY, {**EMPTY, "id": "gold-2"}]}),
     "the answer is a passage": (
         "K051",
@@ -97,6 +99,15 @@ def test_each_fault_is_found_once_at_its_line(number: str, changes: Mapping[str,
     records = log()
     records[at] |= changes
     assert places(karat.check(written(tmp_path / "log.jsonl", records))) == [(number, at + 1)]
+
+
+@pytest.mark.parametrize("changes", [changes for _, changes in PLANTED.values()], ids=PLANTED)
+def test_what_an_evaluation_notices_in_a_log_has_the_same_code(changes: Mapping[str, Any]) -> None:
+    records = log()
+    records[3] |= changes
+    found = {finding.code for finding in karat.check(records)}
+    with suppress(karat.KaratError):
+        assert {each.code for each in karat.evaluate_results(records).findings if each.kind is not None} <= found
 
 
 OTHER_NAMES = {"query": "id", "retrieved": "contexts", "gold_answers": "ground_truth", "answer": "response"}
@@ -145,7 +156,7 @@ def test_all_faults_are_found_in_one_log(tmp_path: Path) -> None:
 def test_a_log_is_recognized_wherever_it_is(as_source: Callable[[Any, Path], Any], tmp_path: Path) -> None:
     assert not len(karat.check(as_source(log(), tmp_path)))
     wrong = [*log(), {**record("zinc"), "retrieved": []}]
-    assert [finding.code for finding in karat.check(as_source(wrong, tmp_path))] == ["empty-contexts"]
+    assert [finding.code for finding in karat.check(as_source(wrong, tmp_path))] == ["nothing-retrieved"]
 
 
 def test_ground_truth_in_memory_is_not_a_log() -> None:
@@ -194,7 +205,7 @@ def test_lines_that_are_not_records_are_found_and_the_others_checked(tmp_path: P
     lines[1:1] = ["{bad", "", "[1]", '"text"', '{"query": "q"', "\xff"]
     path.write_bytes("\n".join([*lines, json.dumps({**record("zinc"), "retrieved": []})]).encode("latin-1"))
     found = places(karat.check(path))
-    assert found == [*(("K002", line) for line in (2, 4, 5, 6, 7)), ("K050", 13)]
+    assert found == [*(("K002", line) for line in (2, 4, 5, 6, 7)), ("K031", 13)]
 
 
 def test_rows_of_a_table_that_are_wrong_are_found_and_the_others_checked(tmp_path: Path) -> None:
@@ -210,7 +221,7 @@ def test_entries_of_a_list_that_are_not_records_are_found_and_the_others_checked
     path.write_text(json.dumps(records))
     for source in (records, path):
         found = karat.check(source)
-        assert [finding.code for finding in found] == [*["unreadable-row"] * 3, "empty-contexts"]
+        assert [finding.code for finding in found] == [*["unreadable-row"] * 3, "nothing-retrieved"]
         assert [finding.place.field for finding in found if finding.place] == ["[1]", "[2]", "[3]", "[4]"]
 
 
@@ -218,7 +229,7 @@ def test_entries_of_an_inner_list_that_are_not_records_are_found_and_the_others_
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"run": {"items": [record("gold"), 7, {**record("iron"), "retrieved": []}]}}))
     found = karat.check(path, records="run.items")
-    assert [finding.code for finding in found] == ["unreadable-row", "empty-contexts"]
+    assert [finding.code for finding in found] == ["unreadable-row", "nothing-retrieved"]
     assert [finding.place.field for finding in found if finding.place] == ["[0], run.items.1", "[0], run.items.2"]
 
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from karat import Checked, Finding, KaratError, check
 from karat.errors import Place
 from karat.evaluation.check.many_findings import Found, Others, first_findings
+from tests.standard_input import piped
 
 MOST, MANY = 5, 12
 TEXTS = {f"d{at}": f"the text of {at}" for at in range(MANY)}
-TRUTH = {"q": {f"d{at}": at % 2 for at in range(MANY)}}
+TRUTH = {"q": {**{f"d{at}": at % 2 for at in range(MANY)}, "hit": 0}}
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +64,7 @@ KINDS: dict[str, Callable[[Path], Checked]] = {
     "K006": run_of([*GOOD, *GOOD]),
     "K012": truth_of([*JUDGED, *(f"q 0 x{at} 1" for at in range(MANY))]),
     "K013": run_of([*GOOD, *(f"q Q0 x{at} 1 0.{50 + at} t" for at in range(MANY))]),
-    "K015": run_of(line.replace(" d", " D") for line in GOOD),
+    "K015": run_of([*(line.replace(" d", " D") for line in GOOD), "q Q0 hit 1 0 t"]),
     "K040": corpus_of([*TEXTS.items(), *((id_, f"not {text}") for id_, text in TEXTS.items())]),
     "K041": corpus_of([*TEXTS.items(), *TEXTS.items()]),
     "K043": corpus_of([*TEXTS.items(), *((f"x{at}", "") for at in range(MANY))]),
@@ -129,6 +130,17 @@ def test_no_finding_is_lost(found: list[Found]) -> None:
         listed[about] += finding.message == "x"
     assert counted == +total
     assert max(listed.values(), default=0) <= MOST
+
+
+# Names
+
+
+@pytest.mark.parametrize("wrong", ["truth", "run"])
+def test_findings_that_are_only_counted_name_standard_input_as_the_listed_ones_do(wrong: str) -> None:
+    rows = {"truth": ["q 0 d1 0", *["q 0 d2 x"] * MANY], "run": [*GOOD, *["q Q0 x 1 nan t"] * MANY]}[wrong]
+    with piped("\n".join(rows).encode()):
+        checked = check("-") if wrong == "truth" else check(TRUTH, "-")
+    assert {finding.place.source for finding in checked if finding.place} == {"standard input"}
 
 
 # The same run twice

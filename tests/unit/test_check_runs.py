@@ -387,10 +387,16 @@ def test_a_document_with_the_id_of_its_query_is_right_if_it_is_judged(checked: C
     assert numbered(checked(qrels(truth), trec(run))) == []
 
 
-def test_one_equal_id_among_hundreds_of_queries_is_chance() -> None:
-    truth = {str(at): {"a": 1, "b": 0} for at in range(300)}
-    run = {str(at): {"a": 2.0, "b": 1.0, "7": 0.5} for at in range(300)}
-    assert "K016" not in dict(numbered(check(truth, run, measures=["AP@3"])))
+@pytest.mark.parametrize(
+    ("prefix", "queries", "own", "is_found"),
+    [("", 300, "7", False), ("", 20, "7", False), ("q", 20, "q7", True), ("q", 300, "q7", False)],
+)
+def test_one_equal_id_is_chance_among_hundreds_of_queries_or_if_ids_are_numbers(
+    prefix: str, queries: int, own: str, is_found: bool
+) -> None:
+    truth = {f"{prefix}{at}": {"a": 1, "b": 0} for at in range(queries)}
+    run = {query: {"a": 2.0, "b": 1.0, own: 0.5} for query in truth}
+    assert ("K016" in dict(numbered(check(truth, run, measures=["AP@3"])))) == is_found
 
 
 def test_queries_of_one_file_only_are_found(checked: Callable[..., Any]) -> None:

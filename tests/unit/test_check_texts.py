@@ -462,9 +462,26 @@ def test_one_difference_between_all_ids_is_found(numbers: set[int], forms: tuple
 
 def test_ids_that_look_alike_are_shown_as_they_are_encoded() -> None:
     composed, decomposed = (unicodedata.normalize(form, "é") for form in ("NFC", "NFD"))
-    checked = check({"q": {composed: 1}}, {"q": {decomposed: 0.5}})
+    checked = check({"q": {composed: 1, "d1": 1}}, {"q": {decomposed: 0.5, "d1": 0.4}})
     assert r"'\xe9'" in only(checked, "K015").message
     assert r"'e\u0301'" in only(checked, "K015").message
+    checked = check({"q": {composed: 1}}, {"q": {decomposed: 0.5}})
+    assert r"the retrieved 'e\u0301' is then a hit for the gold '\xe9'" in only(checked, "K011").hint
+
+
+@pytest.mark.parametrize(
+    ("judged", "retrieved", "difference"),
+    [("D{}", "d{}", "id(normalize=case)"), ("{}", "x-{}", "in the prefix 'x-'"), ("{}#0", "{}", "in the suffix '#0'")],
+)
+def test_if_no_judged_document_is_found_one_finding_says_what_all_ids_differ_in(
+    judged: str, retrieved: str, difference: str
+) -> None:
+    numbers = range(100, 120)
+    truth = {f"q{at}": {judged.format(number): 1 for number in numbers} for at in range(3)}
+    run = {query: {retrieved.format(number): number for number in numbers} for query in truth}
+    checked = check(truth, run, measures="AP")
+    assert found(checked, {*TEXT_KINDS, "K011"}) == [("K011", "the run")]
+    assert difference in only(checked, "K011").hint
 
 
 def test_an_evaluation_says_why_no_query_is_in_both() -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 from karat.errors import KaratError, Message, Parameter, Place, enumeration, first_few, percent, plural, shown
 from karat.errors.command_lines import quoted_word
 from karat.evaluation.facts import LEAST_POSITIVE, DocumentFacts, Share, largest_cutoff
-from karat.matching.id_differences import IdDifference, difference_between
+from karat.matching.id_differences import IdDifference, difference_between, visible
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Same
 from karat.matching.trials import Trials, try_matches
@@ -81,9 +81,9 @@ def no_common_queries(
         hint = f"{difference.sentence('the ground truth', holder)} Write them alike."
     else:
         hint = f"Check that the {noun} ids are spelled the same way in both, and are in the same field or column."
-    if noun == "query" and len({any(" " in query for query in side) for side in (truth, run)}) == 2:
-        hint += " If one has questions and the other ids, a log that has both is joined by --truth GOLD (truth= of"
-        hint += " evaluate_results)."
+        if noun == "query" and len({any(" " in query for query in side) for side in (truth, run)}) == 2:
+            hint += " If one has questions and the other ids, a log that has both is joined by --truth GOLD (truth= of"
+            hint += " evaluate_results)."
     return KaratError(
         f"no {noun} is in both the ground truth and {holder}: the ground truth has"
         f" {first_few(truth)}; {of_run} {first_few(run)}",
@@ -137,7 +137,7 @@ def hint_on_match(trials: Trials) -> str:
     """Which match would find gold documents, as it is written; or that none of those that were tried does."""
     queries = plural(trials.queries, "query")
     if best := trials.best:
-        gold, retrieved = map(shown, best.example or ("", ""))
+        gold, retrieved = visible(*(best.example or ("", "")))
         share = percent(trials.share(best))
         if best.difference:
             same = f"Write them alike, and {share} of the gold documents are found (tried on {queries})."
@@ -146,6 +146,8 @@ def hint_on_match(trials: Trials) -> str:
         option = f"With --match {quoted_word(best.match)} (in Python match={best.match!r})"
         found = f"{share} of the gold documents are found (tried on {queries})"
         return f"{option}, {found}: the retrieved {retrieved} is then a hit for the gold {gold}."
+    if trials.difference:
+        return f"{trials.difference.sentence('the ground truth', 'the run')} Write them alike."
     query, gold, retrieved = map(shown, trials.examples)
     tried = f"tried on {queries}: {enumeration(trials.tried, 'and')}"
     examples = f"For query {query}, the ground truth has {gold}, and the run has {retrieved}."

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,13 @@ from karat.documents.fields import document_key
 from karat.documents.normalization import Folds, normalized
 from karat.errors import KaratError
 from karat.matching.document_samples import LONGEST_GOLD, LONGEST_TEXT, MOST_DOCUMENTS, SampledQuery, text_of
-from karat.matching.id_differences import OTHER_SPELLINGS, counterparts, separators_in
+from karat.matching.id_differences import (
+    OTHER_SPELLINGS,
+    IdDifference,
+    counterparts,
+    difference_between,
+    separators_in,
+)
 from karat.matching.joiner import Joiner
 from karat.matching.matcher import Matcher
 from karat.matching.matchers import Chunk, Prefix, Same
@@ -54,6 +61,8 @@ class Trials:
     trials: tuple[Trial, ...]
     examples: tuple[str, str, str] = ("", "", "")
     """a query, one of its gold documents and one of its retrieved ones"""
+    difference: IdDifference | None = None
+    """what ids differ in, such as a prefix, if no match finds anything"""
 
     @property
     def tried(self) -> list[str]:
@@ -86,7 +95,14 @@ def try_matches(sampled: Sequence[SampledQuery], match: Matcher | None = None) -
     in_order = sorted(trials, key=lambda trial: (-trial.found, "." not in trial.difference))
     first = next((each for each in sampled if each.golds and each.retrieved), None)
     examples = first and (first.query, _field_text(first.golds[0]), _field_text(first.retrieved[0]))
-    return Trials(len(sampled), golds, tuple(in_order), examples or ("", "", ""))
+    difference = None if any(trial.found for trial in trials) else _difference(_ids(sampled, "id"))
+    return Trials(len(sampled), golds, tuple(in_order), examples or ("", "", ""), difference)
+
+
+def _difference(ids: Sequence[tuple[list[str], list[str]]]) -> IdDifference | None:
+    """What the ids of gold documents differ in from those of retrieved ones, if none is the same, for any query."""
+    golds, retrieved = (dict.fromkeys(chain.from_iterable(side)) for side in ([*zip(*ids, strict=True)] or [(), ()]))
+    return difference_between(golds, retrieved) if golds.keys().isdisjoint(retrieved) else None
 
 
 def _with_texts(sampled: SampledQuery, texts: Mapping[str, str]) -> SampledQuery:

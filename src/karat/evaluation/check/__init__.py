@@ -5,15 +5,12 @@
     plan        what is checked, and how
     documents   ground truth and runs: the parts that are put together here are
         rows            rows that cannot be read, and documents that are listed twice
-        truths          ground truth, whatever the runs are
         batches         a run, which is read once
-        depth           how many documents the queries of a run have
-        rank_order      whether scores are in the order of ranks
-        identical_ids   queries that retrieve themselves
-        ties            measures that the order of ties decides
+        run_checks      its depth, the order of its ranks, and queries that retrieve themselves
         candidates      what several systems have in common
-    texts       the texts of documents and queries, and ids that no text has
-    logs        logs of RAG systems: log_records reads them, log_fields what they lack, log_passages compares texts
+    texts       the texts of documents and queries (text_sources, text_index), and ids that no text has (membership)
+    ids         ids that differ only in how they are written (similar_rows: in a large run)
+    logs        logs of RAG systems: log_records reads them, log_passages compares texts
     claims      scores that somebody claims, and which usual mistake gives them
                 (claimed_scores: how they are written; mistakes: which are known; recomputing: what each gives)
 
@@ -37,6 +34,7 @@ from karat.evaluation.check.documents import check_documents
 from karat.evaluation.check.logs import check_log, is_log
 from karat.evaluation.check.many_findings import Found, first_findings
 from karat.evaluation.check.plan import CheckPlan, LogPlan
+from karat.evaluation.check.text_sources import texts_of_plan
 from karat.evaluation.check.texts import KnownTexts
 from karat.evaluation.reading import EvaluationOptions, ReadingOptions, check_reading, paths_of
 from karat.matching.matchers import matcher_of
@@ -106,7 +104,8 @@ def check(
     else:
         named = _named(runs, "the run")
         claims = read_claims(claimed, named, settings["rel"])
-        plan = CheckPlan(truth, named, selected, settings, matcher, inputs, queries, corpus, claims)
+        plan = CheckPlan(truth, named, selected, settings, matcher, inputs, queries, corpus, claims).with_qrels()
+        truth, queries, corpus = plan.truth, texts_of_plan(plan, "queries"), texts_of_plan(plan, "corpus")
         texts = KnownTexts.read(plan)
         found = chain(texts.findings, check_documents(plan, texts))
     return Checked(in_order(first_findings(found)), _files(truth, *runs, queries, corpus)).only(select, ignore)
@@ -128,7 +127,8 @@ def _named(runs: Sequence[Any], noun: str) -> dict[str, Any]:
     spellings: dict[str, str] = {}
     for number, run in enumerate(runs, 1):
         path = paths_of(run)
-        [name] = path or [noun if len(runs) == 1 else f"{noun.removeprefix('the ')} {number}"]
+        name = noun if len(runs) == 1 else f"{noun.removeprefix('the ')} {number}"
+        name = InputFile.of(path[0]).name if path else name
         first = spellings.setdefault(_resolved(name) if path else name, name)
         as_well = "" if first == name else f": also as {first}"
         require(name == first and name not in named, f"this file is given twice{as_well}", "Name it once.", place=name)

@@ -49,7 +49,7 @@ _FINEST = Decimal("1e-6")
 """smaller differences are those of single precision, and of the order in which values are added up"""
 _COARSEST = Decimal("0.1")
 """a share that is written as 1 or 0 is not any share that can be rounded to it"""
-_BETWEEN = "\t ,;="
+_BETWEEN = "\t ,;:="
 """what may stand between a measure and a number"""
 
 

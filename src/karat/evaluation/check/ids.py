@@ -112,6 +112,8 @@ class SimilarIds:
     found: list[AboutPair] = field(default_factory=list)
     others: int = 0
     """how many documents were found once very many were known"""
+    has_hits: bool = False
+    """whether a judged document was retrieved; if none was, a finding of its own says what all ids differ in"""
     answered: set[str] = field(default_factory=set)
     unknown: dict[str, str] = field(default_factory=dict)
     """queries that are not in the ground truth, with a document of each"""
@@ -119,6 +121,7 @@ class SimilarIds:
     def see(self, seen: SeenBatch) -> None:
         """Remember the queries, and find documents that are similar to judged ones."""
         batch, positions = seen.batch, self.truth.positions
+        self.has_hits |= len(seen.ranked["trec"].hit_gold) > 0
         for at, query in enumerate(batch.queries):
             if query in positions:
                 self.answered.add(query)
@@ -145,8 +148,8 @@ class SimilarIds:
                 message = f"query {in_truth} of the ground truth is missing from the run, which has {in_run}"
                 message = f"{message}: they differ only in {names}"
                 queries.append(AboutPair(Finding("similar-ids", message, 1, _SAME, (other,)), (query, doc)))
-        yield from self.source.placed([*queries, *self.found])
-        yield Others("similar-ids", self.source.name, self.others)
+        yield from self.source.placed([*queries, *(self.found if self.has_hits else ())])
+        yield Others("similar-ids", self.source.name, self.others if self.has_hits else 0)
 
     def _compare(self, query: str, docs: Iterable[str], retrieved: Collection[str]) -> None:
         """Find documents that are similar to judged ones that were not retrieved."""

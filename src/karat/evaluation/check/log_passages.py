@@ -46,13 +46,20 @@ def _check_texts(record: LogRecord) -> Iterator[Finding]:
     empty = [rank for rank, passage in enumerate(record.passages, 1) if _is_empty(passage)]
     if not record.values.get("retrieved"):
         what, hint = f"no documents were retrieved for query {query}", "Did the search fail, or was it not logged?"
-        yield record.finding("empty-contexts", what, hint)
+        yield record.finding(_without_documents(record), what, hint)
     elif empty and len(empty) == len(record.passages):
         what = f"all documents retrieved for query {query} are empty texts"
         yield record.finding("empty-contexts", what, "Were the texts not logged?")
     elif empty:
         what = f"{_passages(empty)} of query {query} {'has' if len(empty) == 1 else 'have'} no text"
         yield record.finding("empty-text", what, "Was a field not read, or did an extraction fail?")
+
+
+def _without_documents(record: LogRecord) -> str:
+    """The kind of the finding that nothing was retrieved: where gold documents are known, that of an evaluation."""
+    if "truth" not in record.values:
+        return "empty-contexts"
+    return "missing-queries" if record.lacks("retrieved") else "nothing-retrieved"
 
 
 def _is_empty(passage: Passage) -> bool:

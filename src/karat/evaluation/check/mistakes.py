@@ -18,7 +18,7 @@ from karat.registry import Measure, parse
 from karat.registry.names import format_value
 from karat.registry.selection import with_level
 
-ALIKE = ("queries", "ideal", "rel", "cut-off", "measure")
+ALIKE = ("queries", "ideal", "found", "rel", "cut-off", "measure")
 """topics of which one is enough if several give the same value, such as cut-offs that are all below the last rank"""
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100, 200, 1000)
 _OTHERS = (
@@ -180,6 +180,10 @@ def _norm_of_cutoff(attempt: Attempt) -> Attempt | None:
     return None if attempt.measure.cutoff is None else _set(norm="min")(attempt)
 
 
+def _found_by_rank(attempt: Attempt) -> Attempt:
+    return replace(_set(norm="found", credit="rank")(attempt), order="repeated")
+
+
 def _binary(attempt: Attempt) -> Attempt | None:
     floor = attempt.measure.get("rel")
     level = floor if isinstance(floor, int | float) and floor > 0 else 1
@@ -208,13 +212,13 @@ _OF_MEASURES = (
     Mistake("the discount is max(1, log2(i))", "discount", _set(discount="jk"), True),
     Mistake("the discount is log2(i + 1)", "discount", _set(discount="log2"), True),
     Mistake("DCG is not divided by the ideal DCG", "norm", _as("nDCG", "DCG"), True),
-    Mistake("AP is divided by the number of relevant documents found", "norm", _set(norm="found"), True),
+    Mistake("AP is divided by the number of relevant documents found", "found", _set(norm="found"), True),
     Mistake("AP is divided by the number of relevant documents", "norm", _set(norm="relevant"), True),
     Mistake("AP is divided by min(R, k)", "norm", _norm_of_cutoff, True),
     Mistake(
         "AP is divided by the number found, and a repeated document counts each time",
-        "norm",
-        _set(norm="found", credit="rank"),
+        "found",
+        _found_by_rank,
     ),
     Mistake("recall is a hit rate, 1 for any relevant document found", "norm", _as("R", "Success"), True),
     Mistake("recall is divided by min(R, k)", "norm", _as("R", "relative_P"), True),

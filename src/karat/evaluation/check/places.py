@@ -16,7 +16,6 @@ from karat.evaluation.check.plan import CheckPlan
 from karat.reading.bytes.input_file import InputFile
 from karat.reading.pairs.any_source import locate_judgments
 from karat.reading.pairs.containers import Batch, RankedLists, Run, ScoredMappings, ScoredRows
-from karat.reading.pairs.data_sets import is_data_set, qrels_of_split
 from karat.reading.pairs.files import DescribedFile
 from karat.reading.pairs.places import Locate, Pair, places_of
 from karat.scores.finding import Finding
@@ -39,12 +38,10 @@ class PairPlaces:
     @classmethod
     def of_truth(cls, plan: CheckPlan) -> PairPlaces:
         """The ground truth."""
-        columns, _, form, _, split = plan.inputs
-        truth = plan.truth
-        if isinstance(truth, str | os.PathLike) and is_data_set(truth):
-            truth = qrels_of_split(truth, split)
-        name = _name(truth, "the ground truth")
-        return cls(name, partial(locate_judgments, truth, columns, form, name))
+        name = _name(plan.truth, "the ground truth")
+        return cls(
+            name, partial(locate_judgments, plan.truth, plan.inputs.truth_columns, plan.inputs.truth_format, name)
+        )
 
     @classmethod
     def of_run(cls, run: Run) -> PairPlaces:

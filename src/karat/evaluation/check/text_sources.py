@@ -13,7 +13,7 @@ from karat.evaluation.check.many_findings import Found
 from karat.evaluation.check.plan import CheckPlan
 from karat.evaluation.check.rows import unreadable, unreadable_rows
 from karat.reading.bytes.rejected_rows import RejectedRows
-from karat.reading.pairs.data_sets import is_data_set, texts_file
+from karat.reading.pairs.data_sets import texts_file
 from karat.reading.texts.entries import NOUNS, EntryReader
 from karat.reading.texts.text_files import Content
 from karat.reading.texts.texts import other_text
@@ -32,8 +32,8 @@ _REPEATED: dict[Content, str] = {"queries": "repeated-questions", "corpus": "rep
 def texts_of_plan(plan: CheckPlan, content: Content) -> Any:
     """The source of texts that is given, or that in the folder of the ground truth; None if there is none."""
     given = plan.queries if content == "queries" else plan.corpus
-    if given is None and isinstance(plan.truth, str | os.PathLike) and is_data_set(plan.truth):
-        file = texts_file(plan.truth, content)
+    if given is None and plan.folder is not None:
+        file = texts_file(plan.folder, content)
         return file if file and os.path.isfile(file) else None
     return given
 
