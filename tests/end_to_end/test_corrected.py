@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import karat
 from karat import KaratError
 from karat.comparison import compare
 from karat.grounding.verdict_file.drawn import draw, drawn_queries, population_digest
+from karat.scores.corrections import ValuesByPeople
 from tests.end_to_end.in_process import mistake, run_here
 
 QUERIES = [f"q{at}" for at in range(200)]
@@ -511,6 +513,47 @@ def test_a_system_without_values_of_people_is_named_where_its_differences_are_mi
     systems = {system: karat.evaluate_verdicts(records(system), correct=True) for system in ("old", "new")}
     systems["third"] = karat.evaluate_verdicts(records("third"), author="gpt")
     assert "note: third left out: no values of people." in str(compare(systems).corrected())
+
+
+QUERIES_OF_FEW = tuple(f"q{at}" for at in range(400))
+
+
+def few_labels_that_disagree_with_the_correction() -> tuple[karat.Scores, karat.Scores]:
+    """A run and a baseline: people found the run worse for 30 queries, but by the model, these are its worst ones."""
+    rng = np.random.default_rng(147)
+    run = np.clip(rng.normal(0.5, 0.1, 400), 0, 1)
+    run[:30] = np.clip(rng.normal(0.4, 0.1, 30), 0, 1)
+    return scores_of(run, run), scores_of(np.full(400, 0.5), np.full(400, 0.5))
+
+
+def scores_of(model: np.ndarray, people: np.ndarray) -> karat.Scores:
+    labelled = np.where(np.arange(400) < 30, people, np.nan)
+    correction = ValuesByPeople(labelled, "human", "gpt", 30)
+    return karat.Scores(QUERIES_OF_FEW, {"Correctness": model}, corrections={"Correctness": correction})
+
+
+def test_few_people_who_found_a_drop_are_no_evidence_that_there_is_none() -> None:
+    run, baseline = few_labels_that_disagree_with_the_correction()
+    [row] = compare({"baseline": baseline, "run": run}, "baseline").corrected().records()
+    assert row["people"] < -0.05
+    assert abs(row["difference"]) < 0.02
+    assert row["high"] < 0
+    assert row["p"] < 0.05
+    gate = karat.gate(run, baseline=baseline, non_inferior={"Correctness": 0.03}, correct=True)
+    assert not gate.passed
+    assert gate.outcomes[0].p is not None
+    assert gate.outcomes[0].p > 0.95
+    assert karat.gate(baseline, baseline=run, non_inferior={"Correctness": 0.03}, correct=True).passed
+
+
+@pytest.mark.parametrize(("labelled", "width", "needed"), [(15, 0.5, 14), (80, 0.25, 50), (80, 0.2, 63)])
+def test_fewer_than_fifty_queries_are_enough_only_if_people_alone_give_such_an_interval(
+    labelled: int, width: float, needed: int
+) -> None:
+    drawn = draw(QUERIES, 80, 3)
+    scores = karat.evaluate_verdicts(records(labelled=drawn[:labelled]), correct=True)
+    shown = str(scores.corrected(width=width))
+    assert f"For an interval of width {width}, about {needed} are needed." in shown
 
 
 def test_a_gate_says_that_a_corrected_value_is_unchanged() -> None:
