@@ -515,6 +515,22 @@ def test_a_system_without_values_of_people_is_named_where_its_differences_are_mi
     assert "note: third left out: no values of people." in str(compare(systems).corrected())
 
 
+@pytest.mark.parametrize("correction", ["bonferroni", "holm"])
+def test_intervals_of_corrected_differences_exclude_0_as_those_of_a_comparison_do(correction: str) -> None:
+    systems = {name: karat.evaluate_verdicts(records(name), correct=True) for name in ("a", "b", "c", "d")}
+    compared = compare(systems, correction=correction).corrected()
+    assert len(compared.rows) == 6
+    for row in compared.rows:
+        assert row.interval is not None
+        assert row.p is not None
+        assert row.p_corrected is not None
+        p = row.p_corrected if correction == "bonferroni" else row.p
+        assert (row.interval[0] > 0 or row.interval[1] < 0) == (p < 0.05)
+    said = {"bonferroni": "intervals are at 99.17%: they exclude 0", "holm": "p before the correction is below 0.05"}
+    assert said[correction] in str(compared)
+    assert "  p (" in str(compared)  # beside p before the correction
+
+
 QUERIES_OF_FEW = tuple(f"q{at}" for at in range(400))
 
 
