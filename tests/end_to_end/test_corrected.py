@@ -17,6 +17,7 @@ import karat
 from karat import KaratError
 from karat.comparison import compare
 from karat.grounding.verdict_file.drawn import draw, drawn_queries, population_digest
+from karat.grounding.verdict_file.records import text_digest
 from karat.scores.corrections import ValuesByPeople
 from tests.end_to_end.in_process import mistake, run_here
 
@@ -137,6 +138,7 @@ def test_people_outnumber_each_other_and_an_even_split_is_a_gap() -> None:
     scores = karat.evaluate_verdicts([*records(labelled=[]), *others, *divided], correct=True)
     [finding] = [each for each in scores.findings if each.code == "left-out"]
     assert finding.queries == (drawn[4],)
+    assert finding.message == "Correctness: people are divided about 1 query of the first 80 that were drawn (1%)"
     assert scores.corrected().records()[0]["labelled"] == 79
 
 
@@ -155,6 +157,17 @@ REFUSED = {
     "labels only of queries that were not drawn": (
         records(labelled=[query for query in QUERIES if query not in draw(QUERIES, 80, 3)]),
         "no query has a value of Correctness by both people and gpt",
+    ),
+    "contradictory people": (
+        [*records(), *(label(query, not truth_of("new")[query], "human:bo") for query in draw(QUERIES, 80, 3))],
+        "people are divided about 80 queries of the first 80 that were drawn (100%)",
+    ),
+    "some left out, and about others people are divided": (
+        [
+            *records(labelled=draw(QUERIES, 80, 3)[5:]),
+            *(label(query, not truth_of("new")[query], "human:bo") for query in draw(QUERIES, 80, 3)[5:10]),
+        ],
+        "people left out 5 queries of the first 80 that were drawn (6%)",
     ),
     "hard queries left out": (
         records(labelled=draw(QUERIES, 80, 3)[20:]),
@@ -176,6 +189,30 @@ def test_labels_of_another_system_correct_nothing() -> None:
     kept = [each for each in records() if each["record"] != "sample"]
     with pytest.raises(KaratError, match="people labelled drawn queries of old, not of new"):
         karat.evaluate_verdicts([*kept, *others], correct=True, system="new")
+
+
+@pytest.mark.parametrize(("without", "share"), [(80, "80 queries of 80 (100%)"), (20, "20 queries of 80 (25%)")])
+def test_a_model_that_did_not_label_many_of_the_queries_of_people_is_not_corrected(without: int, share: str) -> None:
+    lacking = {*draw(QUERIES, without, 3)}
+    verdicts = [each for each in records() if each.get("by") != "gpt" or each["query"] not in lacking]
+    with pytest.raises(KaratError) as error:
+        karat.evaluate_results(results(), verdicts=verdicts, name="new", correct=True)
+    assert f"people give a value to {share} that have none by the model" in str(error.value)
+
+
+def test_labels_of_people_about_another_system_are_said_to_be() -> None:
+    others = [each | {"system": "old"} if each.get("by") != "gpt" else each for each in records()]
+    with pytest.raises(KaratError, match="people labelled answers of old, not of 'new'"):
+        karat.evaluate_results(results(), verdicts=others, name="new", correct=True)
+
+
+def test_labels_of_people_about_answers_that_have_changed_are_said_to_be() -> None:
+    digest = {"digest": text_digest("another answer")}
+    drawn = {*draw(QUERIES, 80, 3)[10:14]}
+    verdicts = [each | digest if each["query"] in drawn and each.get("by") == "human" else each for each in records()]
+    scores = karat.evaluate_results(results(), verdicts=verdicts, name="new", correct=True)
+    [finding] = [each for each in scores.findings if each.code == "left-out"]
+    assert finding.message.startswith("Correctness: people labelled earlier texts of 4 queries of the first 80 ")
 
 
 def example_call(queries: list[str], model: str = "gpt") -> dict[str, Any]:
