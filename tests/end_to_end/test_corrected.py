@@ -10,12 +10,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import karat
 from karat import KaratError
 from karat.comparison import compare
 from karat.grounding.verdict_file.drawn import draw, drawn_queries, population_digest
+from karat.grounding.verdict_file.records import text_digest
+from karat.scores.corrections import ValuesByPeople
 from tests.end_to_end.in_process import mistake, run_here
 
 QUERIES = [f"q{at}" for at in range(200)]
@@ -135,6 +138,7 @@ def test_people_outnumber_each_other_and_an_even_split_is_a_gap() -> None:
     scores = karat.evaluate_verdicts([*records(labelled=[]), *others, *divided], correct=True)
     [finding] = [each for each in scores.findings if each.code == "left-out"]
     assert finding.queries == (drawn[4],)
+    assert finding.message == "Correctness: people are divided about 1 query of the first 80 that were drawn (1%)"
     assert scores.corrected().records()[0]["labelled"] == 79
 
 
@@ -153,6 +157,17 @@ REFUSED = {
     "labels only of queries that were not drawn": (
         records(labelled=[query for query in QUERIES if query not in draw(QUERIES, 80, 3)]),
         "no query has a value of Correctness by both people and gpt",
+    ),
+    "contradictory people": (
+        [*records(), *(label(query, not truth_of("new")[query], "human:bo") for query in draw(QUERIES, 80, 3))],
+        "people are divided about 80 queries of the first 80 that were drawn (100%)",
+    ),
+    "some left out, and about others people are divided": (
+        [
+            *records(labelled=draw(QUERIES, 80, 3)[5:]),
+            *(label(query, not truth_of("new")[query], "human:bo") for query in draw(QUERIES, 80, 3)[5:10]),
+        ],
+        "people left out 5 queries of the first 80 that were drawn (6%)",
     ),
     "hard queries left out": (
         records(labelled=draw(QUERIES, 80, 3)[20:]),
@@ -174,6 +189,30 @@ def test_labels_of_another_system_correct_nothing() -> None:
     kept = [each for each in records() if each["record"] != "sample"]
     with pytest.raises(KaratError, match="people labelled drawn queries of old, not of new"):
         karat.evaluate_verdicts([*kept, *others], correct=True, system="new")
+
+
+@pytest.mark.parametrize(("without", "share"), [(80, "80 queries of 80 (100%)"), (20, "20 queries of 80 (25%)")])
+def test_a_model_that_did_not_label_many_of_the_queries_of_people_is_not_corrected(without: int, share: str) -> None:
+    lacking = {*draw(QUERIES, without, 3)}
+    verdicts = [each for each in records() if each.get("by") != "gpt" or each["query"] not in lacking]
+    with pytest.raises(KaratError) as error:
+        karat.evaluate_results(results(), verdicts=verdicts, name="new", correct=True)
+    assert f"people give a value to {share} that have none by the model" in str(error.value)
+
+
+def test_labels_of_people_about_another_system_are_said_to_be() -> None:
+    others = [each | {"system": "old"} if each.get("by") != "gpt" else each for each in records()]
+    with pytest.raises(KaratError, match="people labelled answers of old, not of 'new'"):
+        karat.evaluate_results(results(), verdicts=others, name="new", correct=True)
+
+
+def test_labels_of_people_about_answers_that_have_changed_are_said_to_be() -> None:
+    digest = {"digest": text_digest("another answer")}
+    drawn = {*draw(QUERIES, 80, 3)[10:14]}
+    verdicts = [each | digest if each["query"] in drawn and each.get("by") == "human" else each for each in records()]
+    scores = karat.evaluate_results(results(), verdicts=verdicts, name="new", correct=True)
+    [finding] = [each for each in scores.findings if each.code == "left-out"]
+    assert finding.message.startswith("Correctness: people labelled earlier texts of 4 queries of the first 80 ")
 
 
 def example_call(queries: list[str], model: str = "gpt") -> dict[str, Any]:
@@ -511,6 +550,63 @@ def test_a_system_without_values_of_people_is_named_where_its_differences_are_mi
     systems = {system: karat.evaluate_verdicts(records(system), correct=True) for system in ("old", "new")}
     systems["third"] = karat.evaluate_verdicts(records("third"), author="gpt")
     assert "note: third left out: no values of people." in str(compare(systems).corrected())
+
+
+@pytest.mark.parametrize("correction", ["bonferroni", "holm"])
+def test_intervals_of_corrected_differences_exclude_0_as_those_of_a_comparison_do(correction: str) -> None:
+    systems = {name: karat.evaluate_verdicts(records(name), correct=True) for name in ("a", "b", "c", "d")}
+    compared = compare(systems, correction=correction).corrected()
+    assert len(compared.rows) == 6
+    for row in compared.rows:
+        assert row.interval is not None
+        assert row.p is not None
+        assert row.p_corrected is not None
+        p = row.p_corrected if correction == "bonferroni" else row.p
+        assert (row.interval[0] > 0 or row.interval[1] < 0) == (p < 0.05)
+    said = {"bonferroni": "intervals are at 99.17%: they exclude 0", "holm": "p before the correction is below 0.05"}
+    assert said[correction] in str(compared)
+    assert "  p (" in str(compared)  # beside p before the correction
+
+
+QUERIES_OF_FEW = tuple(f"q{at}" for at in range(400))
+
+
+def few_labels_that_disagree_with_the_correction() -> tuple[karat.Scores, karat.Scores]:
+    """A run and a baseline: people found the run worse for 30 queries, but by the model, these are its worst ones."""
+    rng = np.random.default_rng(147)
+    run = np.clip(rng.normal(0.5, 0.1, 400), 0, 1)
+    run[:30] = np.clip(rng.normal(0.4, 0.1, 30), 0, 1)
+    return scores_of(run, run), scores_of(np.full(400, 0.5), np.full(400, 0.5))
+
+
+def scores_of(model: np.ndarray, people: np.ndarray) -> karat.Scores:
+    labelled = np.where(np.arange(400) < 30, people, np.nan)
+    correction = ValuesByPeople(labelled, "human", "gpt", 30)
+    return karat.Scores(QUERIES_OF_FEW, {"Correctness": model}, corrections={"Correctness": correction})
+
+
+def test_few_people_who_found_a_drop_are_no_evidence_that_there_is_none() -> None:
+    run, baseline = few_labels_that_disagree_with_the_correction()
+    [row] = compare({"baseline": baseline, "run": run}, "baseline").corrected().records()
+    assert row["people"] < -0.05
+    assert abs(row["difference"]) < 0.02
+    assert row["high"] < 0
+    assert row["p"] < 0.05
+    gate = karat.gate(run, baseline=baseline, non_inferior={"Correctness": 0.03}, correct=True)
+    assert not gate.passed
+    assert gate.outcomes[0].p is not None
+    assert gate.outcomes[0].p > 0.95
+    assert karat.gate(baseline, baseline=run, non_inferior={"Correctness": 0.03}, correct=True).passed
+
+
+@pytest.mark.parametrize(("labelled", "width", "needed"), [(15, 0.5, 14), (80, 0.25, 50), (80, 0.2, 63)])
+def test_fewer_than_fifty_queries_are_enough_only_if_people_alone_give_such_an_interval(
+    labelled: int, width: float, needed: int
+) -> None:
+    drawn = draw(QUERIES, 80, 3)
+    scores = karat.evaluate_verdicts(records(labelled=drawn[:labelled]), correct=True)
+    shown = str(scores.corrected(width=width))
+    assert f"For an interval of width {width}, about {needed} are needed." in shown
 
 
 def test_a_gate_says_that_a_corrected_value_is_unchanged() -> None:

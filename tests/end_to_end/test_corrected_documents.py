@@ -232,6 +232,40 @@ def test_a_difference_that_is_only_the_models_is_corrected_away() -> None:
     assert row["low"] <= 0 <= row["high"]
 
 
+def test_differences_of_totals_are_tested_against_limits_of_the_total() -> None:
+    runs = {"old": RUN, "new": {query: documents[:-1] for query, documents in RUN.items()}}
+    systems = karat.evaluate_runs(TRUTH, runs, ["NumRelRet", "GMAP"], verdicts=verdicts(), correct=True)
+    drop = systems["old"]["NumRelRet"] - systems["new"]["NumRelRet"]
+    by_limit = {
+        limit: karat.gate(
+            systems["new"], baseline=systems["old"], max_drop={"NumRelRet": limit}, significant=True, correct=True
+        )
+        for limit in (1.0, drop, 500.0)
+    }
+    assert [gate.passed for gate in by_limit.values()] == [False, True, True]
+    [outcome] = by_limit[1.0].outcomes
+    assert outcome.p is not None
+    assert outcome.p < 0.001
+
+
+def test_the_width_of_a_total_and_of_a_geometric_mean_is_that_of_their_intervals() -> None:
+    shown = evaluated(verdicts(), ["NumRelRet", "GMAP"]).corrected(width=1.0).values[""]
+    for value in shown.values():
+        low, high = value.interval(0.95) or (0.0, 0.0)
+        assert value.queries_needed(high - low, 0.95) == pytest.approx(60, abs=2)
+
+
+def test_a_difference_of_geometric_means_is_left_out_and_said_to_be() -> None:
+    runs = {"old": RUN, "new": {query: documents[::-1] for query, documents in RUN.items()}}
+    systems = karat.evaluate_runs(TRUTH, runs, ["GMAP", "AP"], verdicts=verdicts(), correct=True)
+    shown = compare(systems, "old").corrected()
+    assert [row.measure for row in shown.rows] == ["AP"]
+    assert "note: GMAP left out: differences of geometric means are not corrected." in str(shown)
+    alone = {name: scores.only(["GMAP"]) for name, scores in systems.items()}
+    with pytest.raises(KaratError, match="GMAP: differences of geometric means are not corrected"):
+        compare(alone, "old").corrected()
+
+
 def test_the_agreement_compares_the_values_of_the_queries_that_people_labelled() -> None:
     agreement = label_agreement(verdicts(), TRUTH, {"new": RUN}, MEASURES)
     by_people, by_model = (

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -17,7 +18,15 @@ from karat.report import report_content, subject_of_systems
 from karat.report.people import _MOST_ROWS
 from tests.end_to_end import test_corrected_documents as documents
 from tests.end_to_end.in_process import run_here
-from tests.end_to_end.test_corrected import QUERIES, by_model, label, records, truth_of, write
+from tests.end_to_end.test_corrected import (
+    QUERIES,
+    by_model,
+    few_labels_that_disagree_with_the_correction,
+    label,
+    records,
+    truth_of,
+    write,
+)
 from tests.report import contents
 from tests.report.conftest import OpenPage
 from tests.report.test_accessibility import violations
@@ -108,6 +117,17 @@ def test_a_corrected_difference_that_is_significant_names_the_better_system() ->
     for systems in (("old", "new"), ("new", "old")):
         result, _ = content_of(worse, *systems)["answer"]
         assert result.startswith("new is significantly better than old on Correctness, by 0.")
+
+
+def test_few_people_who_contradict_the_corrected_difference_decide_no_result() -> None:
+    run, baseline = few_labels_that_disagree_with_the_correction()
+    # The corrected difference is above 0, and people alone found one below 0 that is significant.
+    changed = {**run.values, "Correctness": np.minimum(run.values["Correctness"] + np.repeat([0, 0.05], [30, 370]), 1)}
+    systems = {"baseline": replace(baseline, name="baseline"), "run": replace(run, name="run", values=changed)}
+    content = report_content(subject_of_systems(systems))
+    cells = [text for text, _ in content["people"][1]["tables"][0]["rows"][0]]
+    assert re.fullmatch(r"\+0\.0\d+ \[-0\.\d+, -0\.\d+\]", cells[3])
+    assert not any("significantly better" in sentence and "corrected" in sentence for sentence in content["answer"])
 
 
 def test_of_three_systems_the_result_is_by_the_model_and_says_so() -> None:

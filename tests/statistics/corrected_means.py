@@ -39,6 +39,7 @@ CONTINUOUS = (
     Values("like AP", 0.3, lambda random, n: random.beta(0.6, 1.4, n)),
     Values("high", 6 / 7, lambda random, n: random.beta(3, 0.5, n)),
 )
+LOW = Values("like AP, low", 1 / 6, lambda random, n: random.beta(0.4, 2, n))
 BINARY = (
     Values("0 or 1, mean 0.5", 0.5, lambda random, n: (random.random(n) < 0.5).astype(float)),
     Values("0 or 1, mean 0.9", 0.9, lambda random, n: (random.random(n) < 0.9).astype(float)),
@@ -48,12 +49,14 @@ PERFECT = Judge("perfect", lambda _, people: people.copy())
 GOOD = Judge("good", lambda random, people: np.clip(people + random.normal(0, 0.08, len(people)), 0, 1))
 USELESS = Judge("useless", lambda random, people: random.random(len(people)))
 BIASED = Judge("biased", lambda random, people: np.clip(0.3 + 0.7 * people + random.normal(0, 0.1, len(people)), 0, 1))
+STRICT = Judge("finds little right", lambda _, people: np.clip(2 * people - 1, 0, 1))
 MILD = Judge("says yes too often", lambda random, people: np.maximum(people, random.random(len(people)) < 0.3))
 FLIPS = Judge("is wrong in 8%", lambda random, people: np.where(random.random(len(people)) < 0.08, 1 - people, people))
 RARE = Judge("is rarely wrong", lambda random, people: np.where(random.random(len(people)) < 0.01, 1 - people, people))
 
 CASES = [
     *((values, judge) for values in CONTINUOUS for judge in (PERFECT, GOOD, BIASED, USELESS, RARE)),
+    *((LOW, judge) for judge in (GOOD, BIASED, USELESS, STRICT)),
     *((values, judge) for values in BINARY for judge in (PERFECT, FLIPS, MILD, USELESS, RARE)),
 ]
 SIZES = ((50, 300), (50, 2000), (200, 1000), (200, 10_000))

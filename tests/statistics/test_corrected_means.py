@@ -13,7 +13,9 @@ from tests.statistics.corrected_means import (
     DIFFERENCE,
     DRAWS,
     GOOD,
+    LOW,
     SIZES,
+    STRICT,
     Judge,
     Values,
     coverage,
@@ -54,6 +56,19 @@ def test_the_mean_of_a_judge_alone_is_biased_and_the_corrected_one_is_not() -> N
     means = samples(CONTINUOUS[0], BIASED, 50, 300)
     assert np.mean([each.model_of_all.mean() for each in means]) > 0.45
     assert np.mean([each.mean for each in means]) == pytest.approx(0.3, abs=0.005)
+
+
+def test_a_model_that_gives_0_to_nearly_all_queries_moves_no_mean_far_away() -> None:
+    # With the slope as it is, the largest error would be 1: one query decides about it, and it can be above 100.
+    means = samples(LOW, STRICT, 50, 2000)
+    errors, of_people = (np.array([value - LOW.mean for value in each]) for each in zip(*both(means), strict=True))
+    assert np.abs(errors).max() < 1.5 * np.abs(of_people).max()
+    assert np.sqrt((errors**2).mean()) <= np.sqrt((of_people**2).mean())
+
+
+def both(means: list[CorrectedMean]) -> list[tuple[float, float]]:
+    """Each corrected mean, and that by people alone."""
+    return [(each.mean, float(each.people.mean())) for each in means]
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.05])

@@ -54,6 +54,19 @@ def test_alpha_is_that_of_the_package_krippendorff() -> None:
     assert [each.value for each in found] == [pytest.approx(0.691358024691358), pytest.approx(0.8108448928121059)]
 
 
+def test_alpha_is_that_of_the_examples_of_krippendorff() -> None:
+    # Krippendorff (2011), Computing Krippendorff's alpha-reliability: examples A and B, and C with missing labels.
+    binary = [[0, 1], [1, 1], [0, 1], [0, 0], [0, 0], [0, 1], [0, 0], [0, 0], [1, 0], [0, 0]]
+    nominal = ["ab", "aa", "bb", "bb", "db", "cc", "cc", "cc", "ee", "dd", "dd", "ad"]
+    missing = ["111", "2232", "3333", "3333", "2222", "1234", "4444", "1121", "2222", "555", "11", "3"]
+    letters = [["abcde".index(label) for label in unit] for unit in nominal]
+    numbers = [[int(label) - 1 for label in unit] for unit in missing]
+    assert alphas(*rows_of(binary), np.arange(2.0))[0].value == pytest.approx(0.095, abs=0.0005)
+    assert alphas(*rows_of(letters), np.arange(5.0))[0].value == pytest.approx(0.692, abs=0.0005)
+    found = alphas(*rows_of(numbers), np.arange(1.0, 6.0))
+    assert [each.value for each in found] == [pytest.approx(0.743, abs=0.0005), pytest.approx(0.849, abs=0.0005)]
+
+
 def test_items_that_only_one_judge_labelled_say_nothing() -> None:
     assert alphas(*rows_of([[0], [1], [2]]), np.arange(3.0)) == (NONE, NONE)
     alone = alphas(*rows_of([[0, 0], [1, 1], [0, 1]]), np.arange(2.0))

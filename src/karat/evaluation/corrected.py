@@ -11,9 +11,10 @@ import numpy as np
 from karat.data.judged import Floats
 from karat.errors import KaratError, Message, Parameter, enumeration, first_few, percent, plural
 from karat.evaluation.label_scores import LabelScores
-from karat.grounding.labels.counting import is_person
+from karat.grounding.labels.counting import SubjectKey, is_person
 from karat.grounding.labels.missing import labelled_samples, readable_measure
 from karat.grounding.labels.selection import SelectedLabels
+from karat.grounding.labels.votes import ChosenLabels, chosen_labels
 from karat.grounding.verdict_file.drawn import DrawnQuery, draw, population_digest
 from karat.grounding.verdict_file.reading import VerdictRecords
 from karat.grounding.verdict_file.records import example_queries
@@ -77,10 +78,14 @@ class PeoplesValues:
     """queries in which people found nothing to judge"""
     not_by_model: Set[str] = frozenset()
     """queries of which people labelled what the model did not"""
+    divided: Set[str] = frozenset()
+    """queries in which two labels by people are equally frequent"""
+    outdated: Set[str] = frozenset()
+    """queries of which people labelled other texts than those that are evaluated"""
 
     @classmethod
-    def of_labels(cls, measure: Measure, people: SelectedLabels) -> PeoplesValues:
-        """The values of a measure of labels, as far as the labels suffice."""
+    def of_labels(cls, measure: Measure, people: SelectedLabels, chosen: ChosenLabels) -> PeoplesValues:
+        """The values of a measure of labels, as far as the labels suffice; `chosen` are those of each subject."""
         readable = readable_measure(measure, people.facts)
         if readable is None or str(readable) != str(measure):
             return cls({})
@@ -89,13 +94,22 @@ class PeoplesValues:
         lows: Floats = column if bounds is None else bounds.low
         by_query = dict(zip(scored.queries, column.tolist(), strict=True))
         nothing = {query for query, low in zip(scored.queries, lows.tolist(), strict=True) if low != low}
-        return cls({query: value for query, value in by_query.items() if value == value}, nothing=nothing)
+        known = {query: value for query, value in by_query.items() if value == value}
+        return cls(known, nothing=nothing, divided=queries_of(chosen.tied), outdated=queries_of(chosen.stale))
+
+
+def queries_of(subjects: Iterable[SubjectKey]) -> set[str]:
+    """The queries that these labels are about."""
+    return {subject.query for subject in subjects}
 
 
 def with_corrected_labels(scores: Scores, measures: Selection, people: SelectedLabels, judges: TwoJudges) -> Scores:
     """The scores of a model's labels of answers, with the values of people for queries that were drawn at random."""
     samples = drawn_samples(people.records, scores.queries, people.system)
-    values = {str(each): PeoplesValues.of_labels(each, people) for each in measures if str(each) in scores.values}
+    chosen = chosen_labels(people.records, people.authors, people.status, of_documents=False)
+    values = {
+        str(each): PeoplesValues.of_labels(each, people, chosen) for each in measures if str(each) in scores.values
+    }
     return with_corrections(scores, values, samples, people.records, people.authors, judges)
 
 
@@ -123,7 +137,7 @@ def with_corrections(
         labelled = max((_LabelledSample.of(sample, of_people) for sample in samples), key=lambda each: len(each.known))
         column = np.array([labelled.known.get(query, np.nan) for query in scores.queries])
         by_model = scores.values[measure]
-        if np.isnan(column + by_model).all() and not of_people.not_by_model:
+        if not labelled.reached and not of_people.not_by_model:
             uncorrected.append(measure)
             continue
         known = {query for query, value in zip(scores.queries, by_model.tolist(), strict=True) if value == value}
@@ -221,19 +235,15 @@ class _LabelledSample:
 
     @classmethod
     def of(cls, sample: Sequence[str], values: PeoplesValues) -> _LabelledSample:
-        labelled = [at for at, query in enumerate(sample, 1) if query in values.known and query not in values.unasked]
-        reached = sample[: max(labelled, default=0)]
+        given = (values.known.keys() | values.divided | values.outdated) - values.unasked
+        reached = sample[: max((at for at, query in enumerate(sample, 1) if query in given), default=0)]
         return cls(sample, {query: values.known[query] for query in reached if query in values.known}, reached)
 
     def without_value(
         self, measure: str, values: PeoplesValues, by_model: Set[str], place: str
     ) -> Iterator[_WithoutValue]:
-        """Drawn queries that have no value by people; an error if they are too many."""
-        explained = values.nothing | values.not_by_model
-        gaps = [query for query in self.reached if query not in self.known and query not in explained]
-        hint = "Label the drawn queries in their order: if the hard ones are left out, the mean is wrong."
-        what = f"people left out {plural(len(gaps), 'query')} of the first {len(self.reached):,} that were drawn ({{}})"
-        yield from _checked("left-out", measure, what, gaps, len(self.reached), hint, place)
+        """Drawn queries that have no value by people, or by the model; an error if they are too many."""
+        yield from self._gaps(measure, values, place)
         # How many of these there are among the others is not known, but the mean of the model has them.
         nothing = [query for query in self.sample if query in values.nothing & by_model]
         judged = len(nothing) + len(self.known)
@@ -246,16 +256,38 @@ class _LabelledSample:
         what = f"people labelled what the model did not in {plural(len(lacking), 'query')} of {judged:,} ({{}})"
         hint = "Let the model label the same documents, with the same depth."
         yield from _checked("not-by-model", measure, what, lacking, judged, hint, place)
+        lacking = [query for query in self.known if query not in by_model]
+        what = f"people give a value to {plural(len(lacking), 'query')} of {len(self.known):,} ({{}}) that have none by"
+        what += " the model"
+        hint = "Let the model label the same queries: its mean is about others."
+        yield from _checked("not-by-model", measure, what, lacking, len(self.known), hint, place)
+
+    def _gaps(self, measure: str, values: PeoplesValues, place: str) -> Iterator[_WithoutValue]:
+        """Drawn queries down to the last one that people labelled, without a value of theirs."""
+        explained = values.nothing | values.not_by_model
+        gaps = [query for query in self.reached if query not in self.known and query not in explained]
+        divided = [query for query in gaps if query in values.divided]
+        outdated = [query for query in gaps if query in values.outdated and query not in divided]
+        left_out = [query for query in gaps if query not in divided and query not in outdated]
+        kinds = (
+            ("people left out", left_out, "Label the drawn queries in their order"),
+            ("people are divided about", divided, "Let another person label them"),
+            ("people labelled earlier texts of", outdated, "Label them again"),
+        )
+        drawn = f"of the first {len(self.reached):,} that were drawn ({{}})"
+        for what, queries, hint in kinds:
+            text = f"{what} {plural(len(queries), 'query')} {drawn}"
+            why = f"{hint}: if the hard ones are left out, the mean is wrong."
+            yield from _checked("left-out", measure, text, queries, len(self.reached), why, place, len(gaps))
 
 
 def _checked(
-    code: str, measure: str, what: str, queries: Sequence[str], of: int, hint: str, place: str
+    code: str, measure: str, what: str, queries: Sequence[str], of: int, hint: str, place: str, more: int = 0
 ) -> Iterator[_WithoutValue]:
-    """These queries, with what is said about them and their share; an error if they are too many."""
+    """These queries, with what is said about them and their share; an error if they, or `more`, are too many."""
     if not queries:
         return
-    share = len(queries) / of
-    what = what.format(percent(share))
-    if share > _MOST_WITHOUT:
+    what = what.format(percent(len(queries) / of))
+    if max(len(queries), more) / of > _MOST_WITHOUT:
         raise KaratError(f"{measure} cannot be corrected: {what}: {first_few(queries)}", place=place, hint=hint)
     yield _WithoutValue(code, what, tuple(queries))

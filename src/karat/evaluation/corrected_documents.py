@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.data.judged import Floats
 from karat.errors import Message, Parameter, require
-from karat.evaluation.corrected import PeoplesValues, TwoJudges, drawn_samples, with_corrections
+from karat.evaluation.corrected import PeoplesValues, TwoJudges, drawn_samples, queries_of, with_corrections
 from karat.evaluation.documents import JudgedDocuments
 from karat.evaluation.reading import require_labels
 from karat.grounding.labels.votes import document_grades
@@ -29,6 +29,8 @@ class GradesByPeople:
     judges: TwoJudges
     grades: Mapping[str, Mapping[str, float]]
     authors: Sequence[str]
+    divided: Set[str]
+    outdated: Set[str]
 
     @classmethod
     def of(cls, verdicts: Any, author: str | None, ties: Ties) -> Self:
@@ -39,7 +41,8 @@ class GradesByPeople:
         records = read_verdict_records(verdicts)
         judges = TwoJudges.of(records, author, of_documents=True)
         labels = document_grades(records, judges.people)
-        return cls(records, judges, labels.grades, labels.by.split(", "))
+        divided, outdated = queries_of(labels.chosen.tied), queries_of(labels.chosen.stale)
+        return cls(records, judges, labels.grades, labels.by.split(", "), divided, outdated)
 
     def correct(self, scores: Scores, documents: JudgedDocuments, measures: Selection) -> Scores:
         """Scores by the grades of the model, with the values by people for queries that were drawn at random.
@@ -58,7 +61,9 @@ class GradesByPeople:
         for measure, column in by_people.values(measures).items():
             by_query = zip(by_people.judged.queries, column.tolist(), strict=True)
             known = {query: value for query, value in by_query if query in queries and query not in without}
-            values[measure] = PeoplesValues(known, unasked, not_by_model=not_by_model)
+            values[measure] = PeoplesValues(
+                known, unasked, not_by_model=not_by_model, divided=self.divided, outdated=self.outdated
+            )
         return with_corrections(scores, values, samples, self.records, self.authors, self.judges)
 
     def _of_rows(

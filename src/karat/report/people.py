@@ -116,8 +116,9 @@ def _corrected_result(subject: ReportSubject) -> tuple[str, CorrectedValue] | No
     if comparison is None or row is None or row.value.mean is None or row.p_corrected is None:
         return None
     is_significant = row.p_corrected < comparison.method.alpha
-    interval = row.value.interval(comparison.method.level)
-    size = interval_of_difference(row.value.mean, interval, signed=not is_significant)
+    if is_significant and (row.value.mean > 0) != ((row.value.p_above() or 0.0) < 0.5):
+        return None  # with few labels, p is that of people alone, who may say the opposite of the corrected mean
+    size = interval_of_difference(row.value.mean, row.interval, signed=not is_significant)
     details = f"{size} ({p_text(row.p_corrected, comparison.method.alpha, named=True)})"
     better, worse = row.system, row.baseline
     if not is_significant:

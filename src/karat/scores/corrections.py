@@ -97,8 +97,12 @@ class CorrectedValue:
     @cached_property
     def _alone(self) -> CorrectedMean:
         """The mean of the labels of people alone, as if the model knew nothing."""
-        nothing = np.zeros(self.labelled)
-        return CorrectedMean(self.estimate.people, nothing, nothing)
+        return CorrectedMean(self.estimate.people, np.zeros(self.labelled), np.zeros(self.total))
+
+    @property
+    def _tested(self) -> CorrectedMean:
+        """What the interval and p are about: the labels of people alone, if they labelled fewer than 50 queries."""
+        return self._alone if self.is_marked else self.estimate
 
     @property
     def labelled(self) -> int:
@@ -135,26 +139,44 @@ class CorrectedValue:
 
     def interval(self, level: float) -> tuple[float, float] | None:
         """The interval of the corrected value; that of people alone if they labelled fewer than 50 queries."""
-        if self.is_marked:
-            return self.interval_by_people(level)
-        return self._ends(self.estimate.interval(self.bounds, level))
+        return self._ends(self._tested.interval(self.bounds, level))
 
     def interval_by_people(self, level: float) -> tuple[float, float] | None:
         """The interval of the value by people alone."""
         return self._ends(self._alone.interval(self.bounds, level))
 
     def p(self, at: float = 0.0) -> float | None:
-        """How likely a mean so far from `at` is by chance, for differences; by people alone as the interval is.
+        """How likely a difference so far from `at` is by chance; by people alone as the interval is.
 
         None without an interval.
         """
-        if self.labelled < 2:
+        return self._tested.p(self.bounds, at / self._unit) if self.labelled > 1 else None
+
+    def p_above(self, at: float = 0.0) -> float | None:
+        """How likely a difference so far above `at` is by chance, one-sided; near 1 if it is below."""
+        p = self.p(at)
+        if p is None:
             return None
-        return (self._alone if self.is_marked else self.estimate).p(self.bounds, at)
+        return p / 2 if self._tested.mean * self._unit > at else 1 - p / 2
 
     def queries_needed(self, width: float, level: float) -> int | None:
-        """About how many queries people have to label for an interval of this width; None if all are not enough."""
-        return self.estimate.queries_needed(width, level) if self.labelled > 2 else None
+        """About how many queries people have to label for an interval of this width; None if all are not enough.
+
+        With fewer than 50, the interval is that of people alone.
+        """
+        if self.labelled < 3:
+            return None
+        of_mean = width / (self._unit if self.combine != "geometric" else self.mean or 1.0)
+        alone = self._alone.queries_needed(of_mean, level)
+        if alone is not None and alone < ENOUGH:
+            return alone
+        needed = self.estimate.queries_needed(of_mean, level)
+        return None if needed is None or self.total < ENOUGH else max(needed, ENOUGH)
+
+    @property
+    def _unit(self) -> float:
+        """By how much the value changes if the mean changes by 1, apart from geometric means."""
+        return float(self.total) if self.combine == "sum" else 1.0
 
     def _combined(self, value: float) -> float:
         return after_mean(value, self.combine, self.total)

@@ -21,6 +21,9 @@ from karat.stats.student import beyond, critical_value
 # So many queries are added in which people and model differ, because rare differences are often not in the sample. They
 # differ as much as those in the sample, if there are more than a few; otherwise, as much as any two values.
 _ADDED, _FEW = 2, 4
+# If so many queries decide about the slope, it is moved by 1 / e of its distance from the range 0 to 1. If the model
+# gives 0 to nearly all queries, a single one of the others can make it larger than 100.
+_DECIDING = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +32,9 @@ class CorrectedMean:
 
     With Y the values of people, F those of the model, `mean` is the mean of Y, plus `weight` times how far the mean of
     F over all queries is from that over the labelled ones. The weight is the slope of the regression of Y on F, which
-    gives the smallest variance: 0 if the model knows nothing. However biased the model is, the mean is not, because the
-    same model labelled both.
+    gives the smallest variance: 0 if the model knows nothing. If the values of the model are so skewed that few queries
+    decide about the slope, it is moved towards 0 to 1. However biased the model is, the mean is not, because the same
+    model labelled both.
 
     Its variance is (1/n - 1/N) var(Y - weight F) + var(Y) / N with n labelled queries of N. The variance of what the
     model does not explain, Y - weight F, is that of the sample with two more queries, in which people and model differ
@@ -67,12 +71,18 @@ class CorrectedMean:
 
     @cached_property
     def _slope(self) -> float:
+        """The slope of the regression; if few queries decide about it, moved towards that of values on one scale."""
         if self.labelled < 3:
             return 0.0
         centred = self.model - self.model.mean()
         square = float(centred @ centred)
         tiny = (ROUNDING * max(1.0, float(np.abs(self.model).max()))) ** 2 * self.labelled
-        return float(centred @ (self.people - self.people.mean())) / square if square > tiny else 0.0
+        if square <= tiny:
+            return 0.0
+        slope = float(centred @ (self.people - self.people.mean())) / square
+        shares = centred * centred / square
+        deciding = 1 / float(shares @ shares)
+        return slope + (min(max(slope, 0.0), 1.0) - slope) * math.exp(-deciding / _DECIDING)
 
     @cached_property
     def _left(self) -> float:

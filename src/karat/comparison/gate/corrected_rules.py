@@ -62,10 +62,7 @@ def _check_drops(
     """The outcomes of rules of one kind that compare with a baseline, whose p-values are corrected together."""
     differences = [_difference(rule, run, baseline) for rule in rules]
     drops = [_drop(run, rule, difference) for rule, difference in zip(rules, differences, strict=True)]
-    ps = [
-        _p(rule, difference, drop, run, of_limits)
-        for rule, difference, drop in zip(rules, differences, drops, strict=True)
-    ]
+    ps = [_p(rule, difference, run, of_limits) for rule, difference in zip(rules, differences, strict=True)]
     outcomes = {}
     correction = method.correction if sum(p is not None for p in ps) > 1 else "none"
     of_rules = zip(rules, differences, drops, corrected(ps, method.correction), strict=True)
@@ -73,7 +70,9 @@ def _check_drops(
         higher = run.higher_is_better(rule.measure)
         is_evidence = p is not None and p < method.alpha
         is_beyond = exceeds(drop, rule.limit)
-        passed = is_evidence if rule.kind == "non-inferior" else not (is_beyond and (is_evidence or not of_limits))
+        # With few labels, p is that of people alone, and may not be about the side on which the corrected drop is.
+        is_within = is_evidence and not is_beyond
+        passed = is_within if rule.kind == "non-inferior" else not (is_beyond and (is_evidence or not of_limits))
         now, before = _value(rule, run).mean, _value(rule, baseline).mean
         if now is None or before is None:
             raise _without_people(rule)
@@ -122,16 +121,14 @@ def _drop(run: Scores, rule: Rule, difference: CorrectedValue) -> float:
     return -(difference.mean or 0.0) if run.higher_is_better(rule.measure) else difference.mean or 0.0
 
 
-def _p(rule: Rule, difference: CorrectedValue, drop: float, run: Scores, of_limits: bool) -> float | None:
+def _p(rule: Rule, difference: CorrectedValue, run: Scores, of_limits: bool) -> float | None:
     """The p-value: of any difference, of a drop beyond the limit, or of one within it (both one-sided)."""
     if not of_limits:
         return difference.p()
-    sign = -1 if run.higher_is_better(rule.measure) else 1
-    two_sided = difference.p(sign * rule.limit)
-    if two_sided is None:
-        return None
-    is_claimed = drop > rule.limit if rule.kind == "max-drop" else drop < rule.limit
-    return two_sided / 2 if is_claimed else 1 - two_sided / 2
+    higher = run.higher_is_better(rule.measure)
+    above = difference.p_above(-rule.limit if higher else rule.limit)
+    is_claimed_above = higher == (rule.kind == "non-inferior")
+    return above if above is None or is_claimed_above else 1 - above
 
 
 def _basis(value: CorrectedValue, level: float) -> str:

@@ -26,9 +26,9 @@ from karat.grounding.judges.plan_requests import LabelSubject, label_steps, rele
 from karat.grounding.judges.plans import prompt_name, verdict_without_call
 from karat.grounding.judges.prompts import EXAMPLES, Example, Examples, LabelKind, Prompt, load_prompts
 from karat.grounding.judges.requests import ModelRequest
-from karat.grounding.labels.counting import Status, SubjectKey, is_person, label_status
+from karat.grounding.labels.counting import SubjectKey, is_person, label_status
 from karat.grounding.labels.recipes import task_of, wanted_labels
-from karat.grounding.labels.selection import SelectedLabels, choose_system, labelled_name, select_labels
+from karat.grounding.labels.selection import choose_system, labelled_name, select_labels
 from karat.grounding.labels.votes import ChosenLabels, chosen_labels
 from karat.grounding.responses.responses import Response, note_on_name
 from karat.grounding.verdict_file.reading import VerdictRecords
@@ -130,20 +130,11 @@ def _of_answers(
         name = choose_system(records.systems, name, records.name)
         responses = [response for response in of_system if response.query in queries]
         selected = select_labels(records, name, people, responses)
-        chosen = chosen_labels(selected.records, people, _status(selected), of_documents=False)
+        chosen = chosen_labels(selected.records, people, selected.status, of_documents=False)
         items = items_by_query(selected.known_items)
         for response in responses:
             _add_response(found, recipe, task, prompt, response, items.get(response.query, ()), name, chosen)
     return found
-
-
-def _status(selected: SelectedLabels) -> list[Status]:
-    """The status of all labels of the records: those of other systems and queries are not used."""
-    status: list[Status] = ["replaced"] * len(selected.records.labels)
-    stale = {*selected.stale.tolist()}
-    for row in selected.unreplaced.tolist():
-        status[row] = "stale" if row in stale else "counts"
-    return status
 
 
 def _add_response(

@@ -13,9 +13,9 @@ import numpy as np
 from karat.data.caching import cached_property
 from karat.data.judged import Ints
 from karat.data.verdicts import Verdicts
-from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, plural, safe_line, shown
+from karat.errors import KaratError, Message, Parameter, Place, did_you_mean, first_few, plural, safe_line, shown
 from karat.errors.arguments import check_text
-from karat.grounding.labels.counting import choose_authors, is_person, unreplaced_rows
+from karat.grounding.labels.counting import Status, choose_authors, is_person, unreplaced_rows
 from karat.grounding.labels.evaluated_items import EvaluatedItems, Fit
 from karat.grounding.labels.facts import FailedLabel, FailedLabels, LabelFacts, LabelNotes, labelled_relations
 from karat.grounding.labels.verdict_arrays import VerdictArrays
@@ -62,6 +62,15 @@ class SelectedLabels:
     def unreplaced(self) -> Ints:
         """The rows that no other label of the same author replaces."""
         return unreplaced_rows(self.records.labels, self.rows, np.isin(self.rows, self.stale))
+
+    @property
+    def status(self) -> list[Status]:
+        """The status of all labels of the records: those of other systems, queries and authors are not used."""
+        status: list[Status] = ["replaced"] * len(self.records.labels)
+        stale = {*self.stale.tolist()}
+        for row in self.unreplaced.tolist():
+            status[row] = "stale" if row in stale else "counts"
+        return status
 
     @cached_property
     def failed(self) -> Ints:
@@ -147,11 +156,27 @@ def select(
     note = note_on_name(system, name)
     name = choose_system(records.systems, name, records.name, named_by)
     counts = records.labels.by.take(_labels_of_answers(records, name)[0]).counts()
+    _check_labelled(records, name, author, counts)
     selected = select_labels(records, name, choose_authors(counts, author, records.name), responses)
     if not note:
         return selected
     notes = replace(selected.facts.notes, reading=(*selected.facts.notes.reading, *note))
     return replace(selected, facts=replace(selected.facts, notes=notes))
+
+
+def _check_labelled(records: VerdictRecords, system: str | None, author: str | None, counts: Collection[str]) -> None:
+    """Raise an error if an author labelled other systems only; `counts` are the authors who labelled this one."""
+
+    def is_author(name: str) -> bool:
+        return name == author or (author == "human" and is_person(name))
+
+    if author is None or any(map(is_author, counts)):
+        return
+    others = records.labels.system.take(np.flatnonzero(records.labels.by.where(is_author))).counts()
+    if names := sorted(name for name in others if name is not None):
+        who = "people" if author == "human" else author
+        what = f"{who} labelled answers of {first_few(names)}, not of {shown(system)}"
+        raise KaratError(what, place=records.name, hint=f"Give labels about the answers of {shown(system)}.")
 
 
 def labelled_name(records: VerdictRecords, system: str | None, responses: Sequence[Response]) -> str | None:
