@@ -15,7 +15,6 @@ from karat.errors import KaratError, enumeration, plural
 from karat.options import Correction, alpha_text, level_text
 from karat.output.printable import Tabular
 from karat.output.tables import DIGITS, Cell, Mark, Table, note_line, note_text
-from karat.registry.combining import before_mean
 from karat.scores import Scores
 from karat.scores.combining import combination, range_of_terms
 from karat.scores.corrected import FEW, check_width, first_line, no_corrections, width_lines
