@@ -81,7 +81,8 @@ def check(
       of them: if karat computes another one, a finding names the usual mistake or convention that gives it, if any.
     - `select`, `ignore`: the kinds of findings to show or to leave out, such as `["K030", "unjudged"]`.
     - `measures` and the other options are those of `evaluate`: cut-offs, the lowest relevant grade and the match decide
-      what is wrong. `fields`, `input_format` and `records` say how a log is read, as in `evaluate_results`.
+      what is wrong. Documents that are listed twice are found whatever `duplicates` is. `fields`, `input_format` and
+      `records` say how a log is read, as in `evaluate_results`.
 
     >>> found = check({"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 0.5, "d2": 0.5}, "q7": {"d1": 0.3}}, measures="RR")
     >>> [finding.kind.number for finding in found]
