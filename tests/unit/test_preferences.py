@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate
@@ -86,15 +86,13 @@ def test_every_measure_of_preferences_agrees_with_its_slow_definition(
             assert math.isclose(found.values(column)[at], expected[column.name], abs_tol=1e-12), (query, column.name)
 
 
-@settings(max_examples=15)
 @given(judgments(subgroups=1), RUNS)
 def test_qrels_as_preferences_are_preferences_with_a_single_subgroup(folder: Path, rows: list[Row], run: Run) -> None:
     columns = printed_measures(["all_prefs"], judgments="prefs")[2:]
-    values = [
-        [ranked(folder, rows, run, judgments).values(column).tolist() for column in columns]
-        for judgments in ("prefs", "qrels_prefs")
-    ]
-    assert values[0] == values[1]
+    both = [ranked(folder, rows, run, judgments) for judgments in ("prefs", "qrels_prefs")]
+    for column in columns:
+        of_prefs, of_qrels = (each.values(column).tolist() for each in both)
+        assert of_prefs == of_qrels, column.name
 
 
 @given(judgments(subgroups=1), RUNS, st.sampled_from([1, 2]))
@@ -123,21 +121,22 @@ MEASURES = [
 ]
 
 
-@settings(max_examples=15)
 @given(judgments(), RUNS)
 def test_measures_of_preferences_stay_in_their_range_whatever_the_other_queries_are(
     folder: Path, rows: list[Row], run: Run
 ) -> None:
     assert len(MEASURES) == 17
     data = ranked(folder, rows, run, "prefs").data
+    alone = {
+        query: ranked(folder, [row for row in rows if row[0] == query], run, "prefs").data for query in data.queries
+    }
     for measure in MEASURES:
         low, high = measure.definition.bounds
         values = measure.compute(data)
         assert np.isfinite(values).all(), measure
         assert ((low <= values) & (values <= high)).all(), measure
         for at, query in enumerate(data.queries):
-            alone = ranked(folder, [row for row in rows if row[0] == query], run, "prefs").data
-            assert measure.compute(alone).tolist() == [values[at]], measure
+            assert measure.compute(alone[query]).tolist() == [values[at]], measure
 
 
 def test_a_run_in_the_order_of_the_levels_fulfills_all_preferences_and_its_reverse_fulfills_none() -> None:

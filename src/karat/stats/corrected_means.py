@@ -126,7 +126,7 @@ class CorrectedMean:
 
         >>> people, model = np.array([0, 1, 1, 0, 1, 0.5]), np.array([0, 0.9, 1, 0.2, 0.8, 0.5])
         >>> [round(end, 2) for end in CorrectedMean(people, model, np.tile(model, 5)).interval((0, 1), 0.95)]
-        [0.2, 0.89]
+        [0.18, 0.9]
         """
         if self.labelled < 2:
             return None

@@ -92,9 +92,10 @@ class RangeStream(RawIOBase):
         self._at = file.seek(self.start)
 
     @classmethod
-    def opened(cls, file: BufferedReader, bounds: RangeBounds) -> BufferedReader:
-        """The lines, with a buffer."""
-        return BufferedReader(cls(file, bounds), _BUFFER)
+    def opened(cls, file: BufferedReader, bounds: RangeBounds) -> tuple[BufferedReader, int]:
+        """The lines, with a buffer, and how many bytes they have."""
+        stream = cls(file, bounds)
+        return BufferedReader(stream, _BUFFER), max(stream._stop - stream.start, 0)
 
     def readable(self) -> bool:
         return True

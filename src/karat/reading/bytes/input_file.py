@@ -30,6 +30,7 @@ from karat.reading.bytes.rejected_rows import RejectedRows
 from karat.reading.bytes.remote import RemotePath, local_path
 
 BLOCK_SIZE = 8 << 20
+_LEAST_BUFFER = 1 << 16  # at the end of a file, which may be growing
 _LINES_SIZE = 1 << 20  # of a block of lines: as objects, they take several times as much memory
 LONGEST_RECORD = 256 * MB  # a line of JSON lines
 LARGEST_QUERY = GB  # the lines of one query, which are in memory together
@@ -114,10 +115,12 @@ class InputFile:
             rest: bytes | bytearray = b""
             offset, lines, more = 0, 0, True
             while more:
-                buffer = bytearray(len(rest) + size)
+                # All bytes of a new buffer are set to 0: for a small file, a large one takes longer than reading it.
+                room = min(size, max(total - file.tell(), _LEAST_BUFFER)) if stream is file else size
+                buffer = bytearray(len(rest) + room)
                 buffer[: len(rest)] = rest
                 read = stream.readinto(memoryview(buffer)[len(rest) :])
-                data = buffer[: len(rest) + read] if read < size else buffer
+                data = buffer[: len(rest) + read] if read < room else buffer
                 more = read > 0
                 if offset == 0 and not rest and self.has_start and data.startswith(BOM):
                     data, offset = data[len(BOM) :], len(BOM)
@@ -156,11 +159,11 @@ class InputFile:
                 unfinished.append(tail)
                 length += len(tail)
                 if length > LONGEST_RECORD:
-                    raise KaratError(
+                    what, hint = (
                         f"the line is longer than {_size(LONGEST_RECORD)}",
-                        place=Place(self.name, line=number),
-                        hint="JSON lines have one object per line.",
+                        "JSON lines have one object per line.",
                     )
+                    raise KaratError(what, place=Place(self.name, line=number), hint=hint)
                 if progress:
                     progress(file.tell(), total)
                 block = stream.read(size)
@@ -239,7 +242,7 @@ class InputFile:
                 total = file.seek(0, os.SEEK_END)
                 file.seek(0)
                 if self.bounds is not None:  # its data is not compressed
-                    file = RangeStream.opened(file, self.bounds)
+                    file, total = RangeStream.opened(file, self.bounds)
                 with decompressed(file, self.name) if self.bounds is None else file as stream:
                     if text and self.has_start:
                         start = stream.peek(PEEK)[:PEEK]
