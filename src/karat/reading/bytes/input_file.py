@@ -159,10 +159,8 @@ class InputFile:
                 unfinished.append(tail)
                 length += len(tail)
                 if length > LONGEST_RECORD:
-                    what, hint = (
-                        f"the line is longer than {_size(LONGEST_RECORD)}",
-                        "JSON lines have one object per line.",
-                    )
+                    what = f"the line is longer than {_size(LONGEST_RECORD)}"
+                    hint = "JSON lines have one object per line."
                     raise KaratError(what, place=Place(self.name, line=number), hint=hint)
                 if progress:
                     progress(file.tell(), total)
