@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat
@@ -111,6 +111,7 @@ def test_the_scores_of_gold_documents_are_replaced_only_where_labels_grade() -> 
     assert scores.corrections["nDCG@10"].people[scores.queries.index(DRAWN[0])] == right.values["nDCG@10"][at]
 
 
+@settings(max_examples=8)
 @given(st.permutations(QUERIES))
 def test_the_order_of_queries_and_records_does_not_matter(order: list[str]) -> None:
     run = {query: RUN[query] for query in order}

@@ -225,7 +225,7 @@ def test_all_measures_are_those_of_the_registry_except_for_texts() -> None:
     assert {column.stem for column in printed_measures(["all_trec"])} == set(NICKNAMES["all_trec"])
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(
     st.one_of(
         st.text(max_size=12),

@@ -238,13 +238,13 @@ pages = st.builds(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(content=st.none() | dirt, meta=metas, parameters=switches)
 def test_the_cleaner_agrees(content: str | None, meta: Spec, parameters: Spec) -> None:
     check_cleaner({"content": content, "meta": meta, "score": 2}, parameters)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(content=pages, parameters=switches)
 def test_the_cleaner_agrees_on_headers_and_footers(content: str, parameters: Spec) -> None:
     check_cleaner({"content": content}, {**parameters, "remove_repeated_substrings": True})

@@ -80,7 +80,7 @@ def made(make: Make, lists: Parts) -> list[list[Any]]:
     return [[make(*each) for each in listed] for listed in lists]
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(gold=found, retrieved=found, field=st.sampled_from(FIELDS))
 def test_documents_of_other_frameworks_are_matched_like_karats(gold: Parts, retrieved: Parts, field: str) -> None:
     our_golds, our_retrieved = made(ours, gold), made(ours, retrieved)
@@ -103,7 +103,7 @@ def test_only_the_compared_field_decides_a_match(make: Make, field: str) -> None
     assert result["individual_scores"] == [0.5]
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(gold=found, retrieved=found)
 def test_a_plain_text_is_read_as_the_compared_field(gold: Parts, retrieved: Parts) -> None:
     for at, field in enumerate(["content", "id"]):

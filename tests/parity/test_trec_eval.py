@@ -43,7 +43,7 @@ def with_level(name: str, level: int) -> str:
     return str(measure(rel=level) if parameter is not None and parameter.default == 1 else measure)
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(collection=collections(), level=st.integers(1, 3))
 def test_every_measure_agrees_query_by_query(collection: tuple[Truth, Run], level: int) -> None:
     truth, run = collection
@@ -55,7 +55,7 @@ def test_every_measure_agrees_query_by_query(collection: tuple[Truth, Run], leve
             assert ours[query][with_level(name, level)] == pytest.approx(values[name], rel=0, abs=1e-9), (query, name)
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(collection=collections(), level=st.integers(1, 3))
 def test_every_measure_agrees_if_unjudged_documents_are_removed(collection: tuple[Truth, Run], level: int) -> None:
     truth, run = collection
@@ -68,7 +68,7 @@ def test_every_measure_agrees_if_unjudged_documents_are_removed(collection: tupl
             assert ours[query][str(measure)] == pytest.approx(values[name], rel=0, abs=1e-9), (query, name)
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(collection=collections(), gains=st.dictionaries(st.integers(0, 4), st.integers(0, 20)))
 def test_ndcg_with_gains_is_that_of_trec_eval_with_the_gains_as_grades(
     collection: tuple[Truth, Run], gains: dict[int, int]
@@ -83,7 +83,7 @@ def test_ndcg_with_gains_is_that_of_trec_eval_with_the_gains_as_grades(
         assert of_query == pytest.approx([values["ndcg"], values["ndcg_cut_1"], values["ndcg_cut_5"]], rel=0, abs=1e-9)
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(collection=collections(), level=st.integers(1, 3))
 def test_interpolated_precision_agrees_if_trec_eval_9_and_10_cut_at_the_same_rank(
     collection: tuple[Truth, Run], level: int

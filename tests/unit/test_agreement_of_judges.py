@@ -32,7 +32,6 @@ def rows_of(units: list[list[int]], queries: int = 3) -> tuple[np.ndarray, np.nd
     return query, item, label
 
 
-@settings(max_examples=60)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=4), min_size=1, max_size=10))
 def test_alpha_is_that_of_its_definition(units: list[list[int]]) -> None:
     scale = np.array([0.0, 1.0, 2.0, 5.0])
@@ -117,7 +116,7 @@ def tau_ap_by_definition(people: list[int], model: list[int]) -> float:
     return sum(values) / len(values)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data(), means)
 def test_tau_ap_is_that_of_its_definition_and_ties_count_as_all_their_orders(
     data: st.DataObject, people: list[int]

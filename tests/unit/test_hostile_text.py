@@ -115,7 +115,7 @@ def objects(scores: dict[str, Scores], queries: list[str]) -> Iterator[object]:
     yield evaluate_answers({queries[0]: queries[1]}, {queries[0]: queries[2]}, "EM").explain(queries[0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(evaluated())
 def test_no_object_prints_control_characters_or_commands(case: tuple[dict[str, Scores], list[str], list[str]]) -> None:
     scores, queries, systems = case
@@ -124,7 +124,7 @@ def test_no_object_prints_control_characters_or_commands(case: tuple[dict[str, S
     assert set(compare(scores).to_dict()["systems"]) == set(systems)  # data keep the names as they are
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(names, hostile)
 def test_no_object_that_has_names_of_its_own_prints_control_characters(texts: list[str], text: str) -> None:
     """Scores from files can have any names of measures; components and metrics are named by their users."""

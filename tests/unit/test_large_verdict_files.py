@@ -67,7 +67,7 @@ def whole_outcome(*args: Any, **options: Any) -> Any:
         return file_outcome(lambda: karat.evaluate_verdicts(*args, **options))
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 10**6),
     size=st.sampled_from([1, 1_000, 1 << 20]),

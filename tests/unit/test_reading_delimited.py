@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from karat import KaratError, evaluate
@@ -201,7 +201,6 @@ def files(draw: st.DrawFn) -> tuple[bytes, Rows]:
     return text.getvalue().encode(), rows
 
 
-@settings(max_examples=60)
 @given(files(), st.integers(1, 40), st.booleans())
 def test_every_dialect_gives_the_rows_that_were_written(
     file: tuple[bytes, Rows], size: int, whole_queries: bool

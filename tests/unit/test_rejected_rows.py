@@ -163,7 +163,7 @@ def files(draw: st.DrawFn) -> File:
     return File(form, gzip.compress(data) if draw(st.booleans()) else data, pairs, wrong)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files(), st.sampled_from([None, 1, 50, 1 << 20]))
 def test_wrong_rows_are_left_out_and_their_lines_are_named(tmp_path: Path, file: File, size: int | None) -> None:
     rejected = RejectedRows()
@@ -173,7 +173,7 @@ def test_wrong_rows_are_left_out_and_their_lines_are_named(tmp_path: Path, file:
         assert (found, list(found), rejected.count) == (file.wrong, sorted(file.wrong), len(file.wrong))
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files(), st.sampled_from([None, 50]))
 def test_without_a_collector_the_first_wrong_row_is_an_error(tmp_path: Path, file: File, size: int | None) -> None:
     with file.written(tmp_path) as path, block_size(size) if size else nullcontext():
@@ -187,7 +187,7 @@ def test_without_a_collector_the_first_wrong_row_is_an_error(tmp_path: Path, fil
         assert raised.value.place.line in ([*file.wrong] if file.form.format == "jsonl" else [min(file.wrong)])
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files())
 def test_a_row_counts_once_however_often_the_file_is_read(tmp_path: Path, file: File) -> None:
     rejected = RejectedRows()
@@ -213,7 +213,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS, st.sampled_from(["parquet", "feather", "frame", "json"]), st.integers(1, 40))
 def test_wrong_rows_of_a_table_are_left_out_and_their_numbers_are_known(
     tmp_path: Path, rows: list[tuple[str | None, str | None, float | None]], form: str, group: int

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammainc, nctdtr, stdtr, stdtrit
 
@@ -16,7 +16,6 @@ FREEDOM = st.one_of(st.integers(1, 100), st.integers(1, 10**6), st.floats(1, 300
 ALPHA = st.floats(-9, -0.01).map(lambda digits: 10**digits)
 
 
-@settings(max_examples=60)
 @given(FREEDOM.map(float), ALPHA)
 def test_the_critical_value_is_the_quantile(freedom: float, alpha: float) -> None:
     found = critical_value(freedom, alpha)
@@ -24,7 +23,6 @@ def test_the_critical_value_is_the_quantile(freedom: float, alpha: float) -> Non
     assert 2 * stdtr(freedom, -found) == pytest.approx(alpha, rel=1e-13)
 
 
-@settings(max_examples=60)
 @given(st.one_of(st.integers(1, 100), st.integers(1, 10**5)).map(float), ALPHA, st.floats(0, 30))
 def test_the_probability_beyond_the_critical_value_is_the_noncentral_one(
     freedom: float, alpha: float, noncentrality: float
@@ -46,7 +44,6 @@ def test_many_degrees_of_freedom_are_the_normal_distribution() -> None:
     assert beyond(1.96, 1e300, 2.8) == pytest.approx(expected, rel=1e-14)
 
 
-@settings(max_examples=60)
 @given(FREEDOM.map(float), st.floats(-3, 200).map(lambda digits: 10**digits))
 def test_a_p_value_is_right_however_small_it_is(freedom: float, t: float) -> None:
     expected = 2 * float(stdtr(freedom, -t))
@@ -56,7 +53,6 @@ def test_a_p_value_is_right_however_small_it_is(freedom: float, t: float) -> Non
         assert beyond(t, freedom) == pytest.approx(0.0, abs=1e-280)
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 3000).map(float), st.lists(st.floats(0, 4), min_size=1))
 def test_the_share_below_a_spread_is_that_of_chi_squared(freedom: float, spread: list[float]) -> None:
     found = share_below(np.array(spread), freedom)

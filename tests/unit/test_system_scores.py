@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from karat import KaratError, Scores, SystemScores, compare, evaluate, evaluate_runs
@@ -236,7 +236,6 @@ def any_systems(draw: st.DrawFn) -> SystemScores:
     return SystemScores(found)
 
 
-@settings(max_examples=60)
 @given(any_systems(), st.sampled_from([".json", ".parquet"]))
 def test_any_names_and_values_can_be_saved_and_loaded(
     tmp_path_factory: pytest.TempPathFactory, systems: SystemScores, suffix: str
@@ -249,7 +248,6 @@ def test_any_names_and_values_can_be_saved_and_loaded(
     assert same({"": Scores.load(path)}, {"": first})
 
 
-@settings(max_examples=60)
 @given(any_systems())
 def test_any_names_and_values_can_be_saved_as_csv(
     tmp_path_factory: pytest.TempPathFactory, systems: SystemScores

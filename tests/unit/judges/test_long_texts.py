@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
@@ -391,7 +391,6 @@ def test_windows_have_every_text_once(texts: list[str], size: int) -> None:
     assert all(len(window.texts) == size for window in windows[:-1])
 
 
-@settings(max_examples=60)
 @given(
     passages=st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), min_size=1, max_size=6),
     claims=st.lists(st.integers(0, 12), min_size=1, max_size=14, unique=True),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.errors import KaratError
@@ -702,7 +702,6 @@ VERSIONS = [
 ]
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.sampled_from(VERSIONS), st.sampled_from(["support", "citations", "faithfulness"])), max_size=3
