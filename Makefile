@@ -58,7 +58,7 @@ test-sas: .venv-sas/installed
 	@.venv-sas/bin/python -m pytest tests/sas
 
 test-site: .venv/tested-site
-	@$(BIN)/python -m pytest -rs -n auto --dist loadfile tests/site
+	@$(BIN)/python -m pytest -rs -n auto --dist worksteal tests/site
 
 test-spark: .venv-spark/installed
 	@.venv-spark/bin/python -m pytest -rs tests/spark
