@@ -127,7 +127,7 @@ def target_of(path: str | os.PathLike[str]) -> Path:
     if os.fspath(path).endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     real = os.path.realpath(path)
-    return Path(path if real.startswith("\\\\.\\") else real)  # NUL, a device of Windows, is no file there
+    return Path(path if real.startswith("\\\\.\\") else real)  # NUL is a device on Windows, not a file
 
 
 def _status(target: Path) -> os.stat_result | None:

@@ -25,7 +25,7 @@ _MOST_QUERIES = 0.5
 _MANY_QUERIES, _LEAST_CUT = 0.2, 5
 """that have exactly another number of documents, if it was cut there too; small numbers are often equal by chance"""
 _SHARE_WITH_OWN_ID = 0.01
-"""of the queries; where all ids are numbers, some are the same by chance, and one of few queries says nothing"""
+"""of the queries; if the ids are numbers, some are equal by chance, so there must be at least two"""
 
 
 @dataclass
