@@ -200,8 +200,7 @@ def _decided_by_ties(
     ranges: list[str] = []
     for measure in measures:
         low, high = measure.definition.bounds
-        means = [combined_column(str(measure), values[str(measure)]) for values in (worst, best)]
-        worst_mean, best_mean = means
+        worst_mean, best_mean = (combined_column(str(measure), values[str(measure)]) for values in (worst, best))
         if worst_mean is None or best_mean is None or measure.definition.combine == "sum":
             continue
         if abs(best_mean - worst_mean) >= _NOTICEABLE * (high - low):
